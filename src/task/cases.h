@@ -1,0 +1,44 @@
+// The cases of a check: at which sizes and on which values a candidate is tried (contracts.md, "Cases").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "task/task.h"
+
+namespace kforge::task {
+
+struct Case {
+  Sizes sizes;
+  std::string values = "declared";  // declared zeros denormals large mixed_signs repeated_integers
+  std::uint64_t seed = 0;
+  std::uint32_t calls = 1;          // > 1: called so often at the same addresses with fresh inputs (seed, seed + 1, ...)
+  bool measure = false;             // one of the sizes that are timed
+  std::string label;                // "rows=17 cols=1000", for people
+};
+
+struct CaseOptions {
+  std::uint64_t seed = 1;
+  bool with_measure = true;
+  std::vector<std::int64_t> tile_sizes;   // adds tile - 1, tile, tile + 1 when known
+};
+
+// In order: verify sizes, built-in sizes, adversarial values, repeated calls, measure sizes. Sizes that `where` excludes
+// are not there; duplicates are removed. Errors: bad_input when no size is left.
+Expected<std::vector<Case>> make_cases(const Task& task, const CaseOptions& options);
+
+struct TensorLayout {
+  std::vector<std::int64_t> shape, strides;   // elements
+  std::int64_t elements = 0;                  // product of shape
+  std::uint64_t bytes = 0;                    // of the buffer, strides counted
+};
+Expected<TensorLayout> layout(const Tensor& tensor, const Sizes& sizes);
+
+// The bytes of one input: a function of (task, tensor, sizes, kind of values, seed) alone. `out` tensors give an error.
+Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tensor, const Sizes& sizes,
+                                            std::string_view values, std::uint64_t seed);
+
+}  // namespace kforge::task
