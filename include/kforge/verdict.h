@@ -1,0 +1,112 @@
+// The judge's answer about one candidate: schema `kforge.verdict/1`, as values.
+//
+// Whoever proposed the candidate and wherever it ran, the answer has this shape. `unknown` and `skipped` are never `passed`: what
+// could not be established is listed under `unproven`, or makes the whole verdict an `error` when it must be known.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kforge {
+
+enum class VerdictStatus : std::uint8_t { accepted, rejected, error };
+enum class Level : std::uint8_t { required, advice, off };
+enum class Status : std::uint8_t { passed, failed, unknown, off, skipped };
+enum class Severity : std::uint8_t { error, warning, note };
+
+std::string_view name(VerdictStatus status);
+std::string_view name(Level level);
+std::string_view name(Status status);
+std::string_view name(Severity severity);
+
+struct RungReport {
+  std::string name;
+  Status status = Status::unknown;
+  double seconds = 0;
+  std::string why;              // of anything but passed
+};
+
+// Error figures of one output tensor against the reference (contracts.md, "Numerics").
+struct TensorReport {
+  std::string name;
+  double max_abs = 0, max_rel = 0, mae = 0, rmse = 0, rel_l2 = 0;
+  double psnr_db = 0;           // infinite when equal
+  double cosine = 1;
+  std::uint64_t elements = 0, mismatched = 0;
+  std::int64_t worst_index = -1;  // row-major element index; -1 when nothing differs
+};
+
+struct CaseReport {
+  std::vector<std::pair<std::string, std::int64_t>> sizes;  // in the launcher's order
+  std::string values;           // declared, zeros, denormals, ...
+  std::uint32_t call = 0;       // of a repeated case
+  Status status = Status::unknown;
+  bool degenerate = false;      // compared, but no proof
+  bool sampled = false;         // only some blocks ran: evidence for performance, not for correctness
+  std::string why;              // of anything but passed
+  std::vector<TensorReport> tensors;
+};
+
+struct ContractReport {
+  std::string id;
+  Level level = Level::required;
+  Status status = Status::unknown;
+  std::string measured, required;
+  std::string evidence;         // ncu, emulator, emulator(ptx), sass, ptxas, ptx, nvcc, process
+};
+
+// One violation at one line.
+struct Finding {
+  std::string contract;
+  Severity severity = Severity::error;
+  std::string kernel;           // readable name; empty for the host side
+  std::string file;
+  std::uint32_t line = 0, column = 0;
+  std::string message, measured, required;
+  std::string cause;
+  std::vector<std::string> advice;
+  std::string rule;             // of the knowledge base
+  std::uint64_t count = 1;      // occurrences
+  std::string other_file;       // second party (of a race, say)
+  std::uint32_t other_line = 0;
+  std::vector<std::string> details;  // further lines for people: lane addresses, banks
+};
+
+struct TimeReport {
+  double us = 0, p99_us = 0, spread = 0, first_call_us = 0;
+  std::string source;           // measured | modelled
+};
+
+struct ResourceReport {
+  std::string kernel;
+  int registers = 0, shared_bytes = 0, spill_bytes = 0, warps_per_sm = 0;
+  std::string limiter;
+};
+
+struct Verdict {
+  VerdictStatus status = VerdictStatus::error;
+  std::string why;              // one sentence for people
+  std::string task, candidate, gpu;
+  std::string device;           // "emulated h200", "NVIDIA H200"
+  std::vector<std::string> unproven;
+  std::vector<RungReport> rungs;
+  std::vector<CaseReport> cases;
+  std::vector<ContractReport> contracts;
+  std::vector<Finding> findings;
+  std::optional<TimeReport> time;
+  std::vector<ResourceReport> resources;  // one a kernel, the busiest first
+  double seconds = 0;           // the check itself took
+};
+
+// 0 accepted, 1 rejected, 3 error.
+int exit_code(const Verdict& verdict);
+
+// One JSON document, pretty-printed, ending in a newline.
+std::string to_json(const Verdict& verdict);
+
+}  // namespace kforge
