@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace kforge::emulator {
 
@@ -24,5 +26,18 @@ struct WavefrontCount {
 };
 // `addresses` are offsets in the block's shared window.
 WavefrontCount count_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
+
+// One observed shared-memory request, for the padding calculator.
+struct ObservedRequest {
+  LaneAddresses addresses{};         // offsets in the block's shared window
+  std::uint32_t mask = 0;
+  std::uint32_t bytes = 0;           // per lane
+};
+// The smallest padding, in bytes added to each row, that makes all `requests` free of conflicts (wavefronts = ideal), when the
+// array starts at window offset `array_base` and its rows are `row_pitch_bytes` long now: an address in row r moves by r times the padding. Paddings are multiples of the
+// widest access, so that alignment is kept, and less than 128 bytes (banks repeat after that). 0: no conflict as it is.
+// nullopt: no padding helps (or row_pitch_bytes is 0).
+std::optional<std::uint32_t> smallest_padding(std::span<const ObservedRequest> requests, std::uint64_t array_base,
+                                              std::uint32_t row_pitch_bytes);
 
 }  // namespace kforge::emulator
