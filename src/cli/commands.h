@@ -1,0 +1,17 @@
+// The commands: one file each, one function each. They print, and they return the exit code (design.md, "Verdict").
+#pragma once
+
+#include "cli/arguments.h"
+#include "kforge/error.h"
+
+namespace kforge::cli {
+
+int run(const CheckArguments& arguments);
+int run(const GpusArguments& arguments);
+int run(const DoctorArguments& arguments);
+int run(const Finished& finished);
+
+// Prints the error on stderr; the exit code of its kind: 2 for a wrong call or task, else 3.
+int report_error(const Error& error);
+
+}  // namespace kforge::cli

@@ -1,0 +1,31 @@
+#include "cli/terminal.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace kforge::cli {
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+bool wants_colour(int descriptor) {
+  const char* none = std::getenv("NO_COLOR");
+  return is_terminal(descriptor) && (none == nullptr || *none == '\0');
+}
+
+Progress::Progress() : terminal_(is_terminal(STDERR_FILENO)) {}
+
+Progress::~Progress() {
+  if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void Progress::step(std::string_view text) {
+  const int width = static_cast<int>(text.size());
+  if (terminal_) std::fprintf(stderr, "\r\x1b[K%.*s", width, text.data());
+  else std::fprintf(stderr, "%.*s\n", width, text.data());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+}  // namespace kforge::cli

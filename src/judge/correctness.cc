@@ -1,0 +1,137 @@
+#include "judge/correctness.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "judge/contract_table.h"
+#include "ptx/target_check.h"
+
+namespace kforge::judge {
+namespace {
+
+Finding host_finding(std::string_view contract, const std::string& candidate, std::string message) {
+  Finding finding = make_finding(contract, {}, candidate);
+  finding.message = std::move(message);
+  return finding;
+}
+
+void judge_violations(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
+  for (const evidence::Violation& violation : call.log.violations) {
+    // Sampled execution never counts for safety (design.md, "Trial").
+    if (call.sampled) continue;
+    Finding finding = to_finding(violation, candidate);
+    if (finding.severity == Severity::error && why.empty()) why = fmt::format("{}: {}", violation.contract, violation.message);
+    finding.message += fmt::format(" [{}]", call.run.label);
+    findings.add(std::move(finding));
+  }
+}
+
+// How the device side ended, where no violation says it already.
+void judge_ending(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
+  using evidence::Ending;
+  const Ending ending = call.log.ending;
+  if (ending == Ending::finished || call.sampled) return;
+  const std::string_view contract = ending == Ending::hang ? "run.hang" : ending == Ending::limit ? "run.limit" : "run.crash";
+  const auto& violations = call.log.violations;
+  const bool told = std::any_of(violations.begin(), violations.end(), [&](const evidence::Violation& violation) {
+    return !violation.advice && (violation.contract == contract || ending == Ending::trap);
+  });
+  if (!told) findings.add(host_finding(contract, candidate, fmt::format("{} [{}]", call.log.ending_detail, call.run.label)));
+  if (why.empty()) why = fmt::format("{}: {}", contract, call.log.ending_detail);
+}
+
+void judge_coverage(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
+  for (const evidence::Coverage& coverage : call.log.coverage) {
+    if (coverage.unwritten == 0) continue;
+    std::string kernel;
+    Finding finding = make_finding("launch.coverage", storing_line(call.log, &kernel), candidate);
+    finding.kernel = readable_kernel(kernel);
+    finding.measured = fmt::format("{} of {} elements unwritten", coverage.unwritten, coverage.elements);
+    finding.message = fmt::format("the kernels left {} of {} elements of '{}' unwritten, first element {} [{}]", coverage.unwritten,
+                                  coverage.elements, coverage.tensor, coverage.first_unwritten, call.run.label);
+    if (coverage.host_written > 0)
+      finding.cause = fmt::format("{} elements came from the host during the call, which does not count", coverage.host_written);
+    if (why.empty()) why = "launch.coverage: " + finding.measured;
+    findings.add(std::move(finding), static_cast<double>(coverage.unwritten));
+  }
+}
+
+bool allowed(const task::Task& task, const std::string& kind) {
+  return kind.empty() || std::find(task.allow.begin(), task.allow.end(), kind) != task.allow.end();
+}
+
+void judge_manners(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings,
+                   std::string& why) {
+  const auto fail = [&](std::string message) {
+    if (why.empty()) why = "interface: " + message;
+    findings.add(host_finding("interface", candidate, std::move(message)));
+  };
+  for (const std::string& tensor : call.log.changed_inputs) fail(fmt::format("the call changed its input '{}'", tensor));
+  for (const evidence::RuntimeCall& use : call.log.calls)
+    if (!allowed(task, use.kind))
+      fail(fmt::format("the launcher calls {} ({}), which the task does not allow; add \"{}\" to [interface] allow if it may", use.function,
+                       use.detail.empty() ? use.kind : use.detail, use.kind));
+  const bool device_fault = call.log.ending != evidence::Ending::finished;
+  const bool told = findings.has_error("launch.limits");
+  if (call.log.returned != 0 && !device_fault && !told) fail(fmt::format("the launcher returned cudaError_t {}", call.log.returned));
+}
+
+}  // namespace
+
+evidence::SourcePosition storing_line(const evidence::LaunchLog& log, std::string* kernel) {
+  evidence::SourcePosition position;
+  std::uint64_t most = 0;
+  for (const evidence::KernelProfile& profile : log.kernels) {
+    for (const evidence::LineProfile& line : profile.lines) {
+      const std::uint64_t bytes = line.counters[evidence::Metric::global_store_bytes];
+      if (bytes <= most) continue;
+      most = bytes;
+      position = line.position;
+      if (kernel) *kernel = profile.kernel;
+    }
+  }
+  return position;
+}
+
+std::string judge_call(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings) {
+  std::string why;
+  if (!call.fault.contract.empty()) {
+    why = fmt::format("{}: {}", call.fault.contract, call.fault.message);
+    findings.add(host_finding(call.fault.contract, candidate, fmt::format("{} [{}]", call.fault.message, call.run.label)));
+  }
+  judge_violations(call, candidate, findings, why);
+  judge_ending(call, candidate, findings, why);
+  if (!call.completed || call.sampled) return why;
+  if (call.log.ending == evidence::Ending::finished) judge_coverage(call, candidate, findings, why);
+  judge_manners(task, call, candidate, findings, why);
+  return why;
+}
+
+void judge_build(const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings) {
+  const build::Artefact& artefact = trial.artefact;
+  if (!artefact.ok) {
+    const bool interface = artefact.failure == "interface";
+    bool any = false;
+    for (const build::Diagnostic& diagnostic : artefact.diagnostics) {
+      if (diagnostic.severity != build::Severity::error) continue;
+      Finding finding = host_finding(interface ? "interface" : "build", diagnostic.file.empty() ? candidate : diagnostic.file, diagnostic.message);
+      finding.line = static_cast<std::uint32_t>(std::max(0, diagnostic.line));
+      finding.column = static_cast<std::uint32_t>(std::max(0, diagnostic.column));
+      finding.cause = diagnostic.tool;
+      findings.add(std::move(finding));
+      any = true;
+    }
+    if (!any) findings.add(host_finding("build", candidate, artefact.failure == "limit" ? "the compiler exceeded its limits" : "the compiler failed without a message"));
+  }
+  for (const std::string& symbol : artefact.forbidden_symbols)
+    findings.add(host_finding("interface", candidate, fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol)));
+  if (!trial.module) return;
+  for (const ptx::TargetIssue& issue : ptx::check_target(*trial.module, static_cast<std::uint32_t>(sm))) {
+    Finding finding = make_finding("portability", trial.module->locations[issue.location], candidate);
+    finding.message = fmt::format("{} needs sm_{} and the target is sm_{}", issue.opcode, issue.needed_sm, sm);
+    findings.add(std::move(finding));
+  }
+}
+
+}  // namespace kforge::judge

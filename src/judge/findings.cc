@@ -1,0 +1,115 @@
+#include "judge/findings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+
+#include "judge/contract_table.h"
+
+namespace kforge::judge {
+namespace {
+
+std::size_t table_order(std::string_view contract) {
+  const auto table = contract_table();
+  const ContractRow* row = find_contract(contract);
+  return row ? static_cast<std::size_t>(row - table.data()) : table.size();
+}
+
+bool same_place(const Finding& a, const Finding& b) {
+  return a.contract == b.contract && a.file == b.file && a.line == b.line && (a.line != 0 || a.message == b.message);
+}
+
+}  // namespace
+
+void FindingSet::add(Finding finding, double weight) {
+  const auto same = std::find_if(entries_.begin(), entries_.end(),
+                                 [&](const Entry& entry) { return same_place(entry.finding, finding); });
+  if (same == entries_.end()) {
+    entries_.push_back({std::move(finding), weight});
+    return;
+  }
+  const std::uint64_t count = same->finding.count + finding.count;
+  const bool worse = finding.severity < same->finding.severity ||
+                     (finding.severity == same->finding.severity && weight > same->weight);
+  if (worse) *same = {std::move(finding), weight};
+  same->finding.count = count;
+}
+
+bool FindingSet::has(std::string_view contract) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.finding.contract == contract; });
+}
+
+const Finding* FindingSet::first_error(std::string_view contract) const {
+  for (const Entry& entry : entries_)
+    if (entry.finding.contract == contract && entry.finding.severity == Severity::error) return &entry.finding;
+  return nullptr;
+}
+
+bool FindingSet::has_error(std::string_view contract) const { return first_error(contract) != nullptr; }
+
+std::vector<Finding> FindingSet::take() {
+  std::vector<Finding> findings;
+  findings.reserve(entries_.size());
+  for (Entry& entry : entries_) findings.push_back(std::move(entry.finding));
+  entries_.clear();
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    const auto key = [](const Finding& f) { return std::tuple(f.severity, table_order(f.contract)); };
+    return std::tuple_cat(key(a), std::tie(a.file, a.line)) < std::tuple_cat(key(b), std::tie(b.file, b.line));
+  });
+  return findings;
+}
+
+std::string readable_kernel(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                                          &std::free);
+  if (status != 0 || !plain) return mangled;
+  std::string text = plain.get();
+  int depth = 0;
+  std::size_t end = text.size();
+  for (std::size_t i = 0; i < text.size() && end == text.size(); ++i) {
+    if (text[i] == '<') ++depth;
+    if (text[i] == '>') --depth;
+    const bool anonymous = text.compare(i, 21, "(anonymous namespace)") == 0;
+    if (text[i] == '(' && depth == 0 && anonymous) i += 20;
+    else if (text[i] == '(' && depth == 0) end = i;
+  }
+  text.resize(end);
+  if (text.rfind("void ", 0) == 0) text.erase(0, 5);
+  return text;
+}
+
+Finding make_finding(std::string_view contract, const evidence::SourcePosition& position, const std::string& candidate) {
+  Finding finding;
+  finding.contract = contract;
+  const evidence::SourceFrame frame = position.line_in(candidate);
+  finding.file = frame.file.empty() ? candidate : frame.file;
+  finding.line = frame.line;
+  finding.column = frame.column;
+  if (const ContractRow* row = find_contract(contract)) {
+    finding.required = row->required;
+    if (!row->advice.empty()) finding.advice.emplace_back(row->advice);
+  }
+  return finding;
+}
+
+Finding to_finding(const evidence::Violation& violation, const std::string& candidate) {
+  Finding finding = make_finding(violation.contract, violation.where, candidate);
+  finding.severity = violation.advice ? Severity::warning : Severity::error;
+  if (!violation.kernel.empty()) finding.kernel = readable_kernel(violation.kernel);
+  finding.message = violation.message;
+  finding.measured = violation.measured;
+  if (!violation.required.empty()) finding.required = violation.required;
+  finding.cause = violation.kind;
+  finding.count = violation.count;
+  if (!violation.other.frames.empty()) {
+    const evidence::SourceFrame other = violation.other.line_in(candidate);
+    finding.other_file = other.file;
+    finding.other_line = other.line;
+  }
+  return finding;
+}
+
+}  // namespace kforge::judge

@@ -1,0 +1,203 @@
+#include "judge/judge.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "judge/contract_table.h"
+#include "judge/correctness.h"
+
+namespace kforge::judge {
+namespace {
+
+double bytes_of_tensors(const task::Task& task, const task::Sizes& sizes) {
+  double bytes = 0;
+  for (const task::Tensor& tensor : task.tensors)
+    if (const auto found = task::layout(tensor, sizes)) bytes += static_cast<double>(found->bytes);
+  return bytes;
+}
+
+Status case_status(const trial::CallEvidence& call, const std::string& why) {
+  if (!call.skipped.empty()) return Status::skipped;
+  if (!why.empty()) return Status::failed;
+  if (call.sampled || !call.completed) return Status::unknown;
+  return Status::passed;
+}
+
+// failed before unknown before passed; of two equal ones the worse value.
+bool worse(const Measurement& a, const Measurement& b) {
+  const auto rank = [](Status status) { return status == Status::failed ? 2 : status == Status::unknown ? 1 : 0; };
+  if (rank(a.status) != rank(b.status)) return rank(a.status) > rank(b.status);
+  if (a.measured != b.measured) return a.measured;
+  return a.larger_is_worse ? a.value > b.value : a.value < b.value;
+}
+
+Level task_level(const task::Task& task, std::string_view id, Level level) {
+  const auto entry = task.contracts.find(std::string(id));
+  if (entry == task.contracts.end() || !entry->second.level) return level;
+  switch (*entry->second.level) {
+    case task::Level::required: return Level::required;
+    case task::Level::advice: return Level::advice;
+    case task::Level::off: return Level::off;
+  }
+  return level;
+}
+
+Status rung_status(trial::RungStatus status) {
+  static constexpr Status kStatus[] = {Status::passed, Status::failed, Status::skipped, Status::unknown};
+  return kStatus[static_cast<int>(status)];
+}
+
+}  // namespace
+
+Judge::Judge(const task::Task& task, const hardware::DataSheet& sheet, JudgeOptions options)
+    : task_(task), sheet_(sheet), options_(std::move(options)), numerics_(task) {}
+
+void Judge::see(const trial::CallEvidence& call) {
+  CaseReport report;
+  for (const std::string& size : task_.size_names()) report.sizes.emplace_back(size, call.run.sizes.at(size));
+  report.values = call.run.values;
+  report.call = call.call;
+  report.sampled = call.sampled;
+  if (!call.skipped.empty()) {
+    report.status = Status::skipped;
+    report.why = call.skipped;
+    cases_.push_back(std::move(report));
+    return;
+  }
+  std::string why = judge_call(task_, call, options_.candidate, findings_);
+  const bool whole = call.completed && !call.sampled && call.log.ending == evidence::Ending::finished;
+  if (whole) {
+    any_complete_ = true;
+    const std::string wrong = numerics_.see(call, options_.candidate, report, findings_);
+    if (why.empty()) why = wrong;
+  }
+  if (call.sampled) unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled", call.run.label,
+                                                    call.log.sampled_blocks));
+  report.status = case_status(call, why);
+  report.why = !why.empty() ? why : report.status == Status::unknown ? (call.sampled ? "sampled blocks only" : "did not complete") : "";
+  cases_.push_back(std::move(report));
+  if (call.run.measure && call.completed && !options_.only_correctness) see_measured(call);
+}
+
+void Judge::see_measured(const trial::CallEvidence& call) {
+  trial::CallEvidence kept;
+  kept.run = call.run;
+  kept.sampled = call.sampled;
+  kept.log = call.log;
+  measured_.push_back(std::move(kept));
+}
+
+void Judge::see_build(const trial::TrialResult& trial) {
+  built_ = trial.artefact.ok;
+  judge_build(trial, sheet_.sm(), options_.candidate, findings_);
+  if (!trial.ptx_error.empty()) unknown_["portability"] = trial.ptx_error;
+  for (const trial::CallEvidence& call : measured_) {
+    PerformanceInput input;
+    input.task = &task_;
+    input.sheet = &sheet_;
+    input.reports = &trial.artefact.kernels;
+    input.kernels = &call.log.kernels;
+    input.candidate = options_.candidate;
+    input.compulsory_bytes = bytes_of_tensors(task_, call.run.sizes);
+    input.sampled_blocks = call.log.sampled_blocks;
+    for (Measurement& m : judge_performance(input, findings_)) {
+      const auto [entry, fresh] = performance_.try_emplace(m.contract, m);
+      const bool required = entry->second.level == Level::required || m.level == Level::required;
+      if (!fresh && worse(m, entry->second)) entry->second = std::move(m);
+      if (required) entry->second.level = Level::required;
+    }
+    if (resources_.empty()) resources_ = resources(input);
+  }
+}
+
+ContractReport Judge::report(std::string_view id) const {
+  const ContractRow& row = *find_contract(id);
+  ContractReport report;
+  report.id = id;
+  report.level = row.level;
+  report.required = row.required;
+  if (row.group == Group::performance) {
+    const auto entry = performance_.find(std::string(id));
+    if (entry == performance_.end()) {
+      report.status = Status::unknown;
+      report.measured = "no measured size ran";
+    } else {
+      const Measurement& m = entry->second;
+      report.level = m.level;
+      report.status = m.status;
+      report.measured = m.text;
+      report.required = m.required;
+      report.evidence = m.evidence;
+    }
+  } else if (id == "build" || id == "interface" || id == "portability") {
+    report.status = findings_.has_error(id) ? Status::failed : built_ && (id == "build" || any_complete_) ? Status::passed : Status::unknown;
+    report.evidence = id == "portability" ? "ptx" : id == "build" ? "nvcc" : "process";
+  } else if (id == "honest") {
+    report.status = Status::passed;
+    report.measured = "none: time is not measured here";
+  } else if (id == "numerics.deterministic") {
+    report.status = Status::unknown;
+    report.measured = "not repeated with equal inputs";
+  } else if (id == "goal") {
+    report.status = Status::unknown;
+    report.measured = "time is not measured here";
+  } else {
+    report.status = findings_.has_error(id) ? Status::failed : any_complete_ ? Status::passed : Status::unknown;
+    report.evidence = id.starts_with("run.") ? "process" : "emulator";
+  }
+  const auto unknown = unknown_.find(std::string(id));
+  if (unknown != unknown_.end() && report.status != Status::failed) {
+    report.status = Status::unknown;
+    report.measured = unknown->second;
+  }
+  if (id == "goal" && !task_.goal) report.level = Level::off;
+  if (row.group != Group::correctness && options_.only_correctness) report.level = Level::off;
+  report.level = task_level(task_, id, report.level);
+  // A task with a goal is judged by it: failed performance contracts explain the distance (contracts.md).
+  if (row.group == Group::performance && task_.goal && report.level == Level::required) report.level = Level::advice;
+  if (report.level == Level::off) report.status = Status::off;
+  return report;
+}
+
+Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
+  see_build(trial);
+  Verdict verdict;
+  verdict.task = task_.name;
+  verdict.candidate = options_.candidate;
+  verdict.gpu = sheet_.name;
+  verdict.device = "emulated " + sheet_.name;
+  for (const trial::Rung& rung : trial.rungs) verdict.rungs.push_back({rung.name, rung_status(rung.status), rung.seconds, rung.why});
+  for (const ContractRow& row : contract_table()) verdict.contracts.push_back(report(row.id));
+
+  std::vector<std::string> failed, must_know;
+  for (const ContractReport& c : verdict.contracts) {
+    const bool must = find_contract(c.id)->must_know;
+    if (c.level == Level::required && c.status == Status::failed) failed.push_back(c.id);
+    if (c.status == Status::unknown && must) must_know.push_back(c.measured.empty() ? c.id : c.id + " (" + c.measured + ")");
+    if (c.status == Status::unknown && !must) unproven_.push_back(c.id + (c.measured.empty() ? "" : ": " + c.measured));
+  }
+  if (failed.empty()) {
+    if (const auto blind = numerics_.blind_output(); any_complete_ && blind)
+      return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind,
+                                                    "its reference is zero, constant or a copy of an input"),
+                  {task_.path, 0, 0}, "give the inputs values, or add [sizes] verify, for which the output differs");
+  }
+  verdict.status = !failed.empty() ? VerdictStatus::rejected : !must_know.empty() ? VerdictStatus::error : VerdictStatus::accepted;
+  verdict.why = !failed.empty()      ? fmt::format("fails {}", fmt::join(failed, ", "))
+                : !must_know.empty() ? fmt::format("could not establish {}", fmt::join(must_know, ", "))
+                : options_.only_correctness ? "every required correctness contract holds" : "every required contract holds";
+  verdict.findings = findings_.take();
+  for (Finding& finding : verdict.findings) {   // a finding never weighs more than its contract
+    const auto contract = std::find_if(verdict.contracts.begin(), verdict.contracts.end(), [&](const ContractReport& c) { return c.id == finding.contract; });
+    if (contract != verdict.contracts.end() && contract->level != Level::required && finding.severity == Severity::error) finding.severity = Severity::warning;
+  }
+  std::stable_sort(verdict.findings.begin(), verdict.findings.end(), [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  verdict.cases = std::move(cases_);
+  verdict.resources = std::move(resources_);
+  verdict.unproven = std::move(unproven_);
+  return verdict;
+}
+
+}  // namespace kforge::judge

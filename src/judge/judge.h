@@ -1,0 +1,57 @@
+// Forms the verdict (contracts.md, "The verdict") from what a trial saw. It is handed each call's evidence as it comes and
+// keeps only what the verdict needs; it starts no process and reads no file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "hardware/data_sheet.h"
+#include "judge/case_numerics.h"
+#include "judge/findings.h"
+#include "judge/performance.h"
+#include "kforge/verdict.h"
+#include "task/task.h"
+#include "trial/trial.h"
+
+namespace kforge::judge {
+
+struct JudgeOptions {
+  std::string candidate;
+  bool only_correctness = false;
+};
+
+class Judge {
+ public:
+  Judge(const task::Task& task, const hardware::DataSheet& sheet, JudgeOptions options);
+
+  // In the order in which the calls were made.
+  void see(const trial::CallEvidence& call);
+
+  // Once, after the last call. Errors: bad_input when every case of some output is degenerate ("this task's check cannot fail").
+  Expected<Verdict> conclude(const trial::TrialResult& trial);
+
+ private:
+  void see_measured(const trial::CallEvidence& call);
+  void see_build(const trial::TrialResult& trial);
+  ContractReport report(std::string_view id) const;
+
+  const task::Task& task_;
+  const hardware::DataSheet& sheet_;
+  JudgeOptions options_;
+  FindingSet findings_;
+  NumericsJudge numerics_;
+  std::vector<CaseReport> cases_;
+  std::vector<trial::CallEvidence> measured_;        // without their tensors: profiles only
+  std::map<std::string, Measurement> performance_;   // by contract: the worst measure size
+  std::map<std::string, std::string> unknown_;       // contract -> why it could not be judged
+  std::vector<ResourceReport> resources_;
+  std::vector<std::string> unproven_;
+  bool built_ = false;
+  bool any_complete_ = false;                        // at least one call ran to its end on all blocks
+  bool repeated_equal_ = false, repeated_differs_ = false;
+};
+
+}  // namespace kforge::judge

@@ -1,0 +1,131 @@
+// The verdict as a terminal shows it. The order is that of a reader who wants to mend the kernel: what is wrong and
+// where, then the contracts, then the cases, and the answer last, where the eye ends up.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "kforge/report.h"
+#include "report/excerpt.h"
+#include "report/style.h"
+
+namespace kforge {
+namespace {
+
+using report::Colour;
+using report::Painter;
+using report::printable;
+
+Colour colour_of(Status status) {
+  switch (status) {
+    case Status::passed: return Colour::green;
+    case Status::failed: return Colour::red;
+    case Status::unknown: return Colour::yellow;
+    case Status::off:
+    case Status::skipped: return Colour::dim;
+  }
+  return Colour::dim;
+}
+
+std::string place(const Finding& f) {
+  std::string text = printable(f.file);
+  if (f.line > 0) text += fmt::format(":{}", f.line);
+  if (f.line > 0 && f.column > 0) text += fmt::format(":{}", f.column);
+  return text;
+}
+
+std::string finding_text(const Finding& f, const Painter& paint, report::SourceFiles& files) {
+  const Colour colour = f.severity == Severity::error ? Colour::red : Colour::yellow;
+  std::string text = fmt::format("{}: {}: {}\n", paint(Colour::bold, place(f)), paint(colour, fmt::format("{}[{}]", name(f.severity), f.contract)),
+                                 printable(f.message));
+  text += files.excerpt(f.file, f.line, f.column, paint);
+  const auto row = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("       {} {}\n", paint(Colour::dim, fmt::format("{:<9}", key)), printable(value));
+  };
+  row("kernel", f.kernel);
+  row("measured", f.measured);
+  row("required", f.required);
+  if (f.other_line > 0) row("other", fmt::format("{}:{}", f.other_file, f.other_line));
+  if (f.count > 1) row("times", std::to_string(f.count));
+  row("cause", f.cause);
+  for (const std::string& advice : f.advice) row("advice", advice);
+  for (const std::string& detail : f.details) row("", detail);
+  return text + "\n";
+}
+
+std::string findings_text(const Verdict& v, const TextOptions& options, const Painter& paint) {
+  report::SourceFiles files;
+  std::string text;
+  int shown = 0;
+  for (const Finding& finding : v.findings) {
+    if (shown == options.max_findings) break;
+    text += finding_text(finding, paint, files);
+    ++shown;
+  }
+  const std::size_t rest = v.findings.size() - static_cast<std::size_t>(shown);
+  if (rest > 0) text += fmt::format("... and {} more findings (--json shows all)\n\n", rest);
+  return text;
+}
+
+std::string contracts_text(const Verdict& v, const TextOptions& options, const Painter& paint) {
+  std::string text;
+  for (const ContractReport& c : v.contracts) {
+    const bool quiet = c.status == Status::passed || c.status == Status::off;
+    if (quiet && !options.all_cases && c.measured.empty()) continue;
+    text += fmt::format("  {} {:<22} {:<9} {}{}\n", paint(colour_of(c.status), fmt::format("{:<8}", name(c.status))), c.id,
+                        name(c.level), printable(c.measured), c.required.empty() || quiet ? "" : " (" + printable(c.required) + ")");
+  }
+  return text.empty() ? text : paint(Colour::bold, "Contracts") + "\n" + text;
+}
+
+std::string size_text(const CaseReport& c) {
+  std::string text;
+  for (const auto& [key, value] : c.sizes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  if (c.values != "declared") text += " values=" + c.values;
+  if (c.call > 0) text += fmt::format(" call {}", c.call + 1);
+  return text;
+}
+
+std::string cases_text(const Verdict& v, const TextOptions& options, const Painter& paint) {
+  const auto passed = std::count_if(v.cases.begin(), v.cases.end(), [](const CaseReport& c) { return c.status == Status::passed; });
+  if (v.cases.empty()) return {};
+  std::string text = fmt::format("{}  {} of {} passed\n", paint(Colour::bold, "Cases"), passed, v.cases.size());
+  int shown = 0;
+  for (const CaseReport& c : v.cases) {
+    if (c.status == Status::passed && !options.all_cases) continue;
+    if (++shown > 12 && !options.all_cases) continue;
+    text += fmt::format("  {} {} {}\n", paint(colour_of(c.status), fmt::format("{:<8}", name(c.status))), size_text(c), printable(c.why));
+    for (const TensorReport& t : c.tensors)
+      if (t.mismatched > 0 || options.all_cases)
+        text += fmt::format("           {}: {} of {} elements wrong, max abs {:.3g}, max rel {:.3g}, rel L2 {:.3g}, first worst at {}\n", t.name,
+                            t.mismatched, t.elements, t.max_abs, t.max_rel, t.rel_l2, t.worst_index);
+  }
+  if (shown > 12 && !options.all_cases) text += fmt::format("  ... and {} more (--json shows all)\n", shown - 12);
+  return text;
+}
+
+std::string answer_text(const Verdict& v, const Painter& paint) {
+  const Colour colour = v.status == VerdictStatus::accepted ? Colour::green : v.status == VerdictStatus::rejected ? Colour::red : Colour::yellow;
+  std::string text;
+  for (const ResourceReport& r : v.resources)
+    text += fmt::format("  {}: {} registers, {} bytes shared, {} bytes spilled, {} warps per SM (limited by {})\n", printable(r.kernel),
+                        r.registers, r.shared_bytes, r.spill_bytes, r.warps_per_sm, r.limiter);
+  if (!text.empty()) text = paint(Colour::bold, "Kernels") + "\n" + text;
+  if (!v.unproven.empty()) {
+    text += paint(Colour::bold, "Unproven") + "\n";
+    for (const std::string& item : v.unproven) text += "  " + printable(item) + "\n";
+  }
+  text += fmt::format("{} {} on {}: {} ({:.1f} s)\n", paint(colour, name(v.status)), printable(v.candidate), v.device, printable(v.why), v.seconds);
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Verdict& verdict, const TextOptions& options) {
+  const Painter paint(options.colour);
+  return findings_text(verdict, options, paint) + contracts_text(verdict, options, paint) + cases_text(verdict, options, paint) +
+         answer_text(verdict, paint);
+}
+
+}  // namespace kforge
