@@ -22,13 +22,13 @@ std::string_view cuda_type(Dtype dtype);       // "float", "__half", "int8_t", .
 
 enum class Role : std::uint8_t { in, out, inout };
 
-// An integer expression over size names: + - * / % and parentheses, min(a, b), max(a, b), ceil_div(a, b).
-class Expression;
+// Expressions over size names (task/expression.h): + - * / % and parentheses, min(a, b), max(a, b), ceil_div(a, b).
 using Sizes = std::map<std::string, std::int64_t>;
 
 struct Values {                                // "normal(0, 1)"
   std::string kind = "normal";                 // normal uniform integers constant ramp one_hot permutation
   std::vector<double> arguments;
+  std::vector<std::string> expressions;        // beside each argument: the expression it was written as; "" or absent: a number
 };
 
 struct Tensor {
