@@ -46,13 +46,6 @@ SectorCount count_sorted(const std::uint64_t* sorted, std::uint32_t count, std::
   return result;
 }
 
-// A full warp, lane i at base + i * bytes.
-bool is_consecutive(const LaneAddresses& addresses, std::uint32_t bytes) {
-  std::uint64_t difference = 0;
-  for (std::uint64_t lane = 0; lane < 32; ++lane) difference |= addresses[lane] - lane * bytes - addresses[0];
-  return difference == 0;
-}
-
 SectorCount count_consecutive(std::uint64_t base, std::uint32_t span) {
   const auto sectors = static_cast<std::uint32_t>((base + span - 1) / kSectorBytes - base / kSectorBytes + 1);
   return {sectors, sectors, static_cast<std::uint32_t>((span + kSectorBytes - 1) / kSectorBytes), span};

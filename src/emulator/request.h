@@ -11,6 +11,14 @@ namespace kforge::emulator {
 
 using LaneAddresses = std::array<std::uint64_t, 32>;
 
+// A full warp asks for one run of bytes: lane i at addresses[0] + i * bytes. (Lanes outside a mask are not looked at by the
+// caller's rule: test the mask first.) The shape that every observer has a short way for.
+inline bool is_consecutive(const LaneAddresses& addresses, std::uint32_t bytes) {
+  std::uint64_t difference = 0;
+  for (std::uint64_t lane = 0; lane < 32; ++lane) difference |= addresses[lane] - lane * bytes - addresses[0];
+  return difference == 0;
+}
+
 struct SectorCount {
   std::uint32_t sectors = 0;         // distinct 32-byte sectors touched
   std::uint32_t ideal = 0;           // sectors that the distinct bytes touch when packed from the request's lowest address

@@ -7,11 +7,10 @@
 // itself; it becomes one where it *decides*: an address, a branch, or an output (contracts.md). The finding's line is that
 // of the load that first read the unwritten bytes: its *origin*, which travels with the bytes through registers and memory.
 //
-// Storing undefined bytes. Shared, local: the bytes become unwritten again, with their origin (mark_undefined). Global:
+// Storing undefined bytes. Shared, local: the bytes become unwritten again, with their origin (mark_stored). Global:
 // the same, and if the host (or the output check) later reads such a byte, that is the use `output`: ask
 // `first_undefined_output`. Bytes that nobody ever stored have no origin: for outputs they are launch.coverage's matter.
-// Atomics on undefined memory or with undefined operands: the result and the memory become undefined (kernel's choice of
-// words: "decides an output" when read). A copy between device buffers carries bits and origins: copy_shadow.
+// Atomics on undefined memory or with undefined operands: the result and the memory become undefined (mark_stored). A copy between device buffers carries bits and origins: copy_shadow.
 #pragma once
 
 #include <array>
@@ -101,7 +100,7 @@ UndefinedBytes propagate_move(const ShadowOperand& source, std::uint32_t source_
 UndefinedBytes propagate_sign_extend(const ShadowOperand& source, std::uint32_t source_bytes, std::uint32_t bytes);
 UndefinedBytes propagate_and(const ShadowOperand& a, const ShadowOperand& b, std::uint32_t bytes);  // a defined 0 byte defines
 UndefinedBytes propagate_or(const ShadowOperand& a, const ShadowOperand& b, std::uint32_t bytes);   // a defined 0xff byte defines
-UndefinedBytes propagate_bytewise(std::span<const ShadowOperand> sources, std::uint32_t bytes);     // xor, not, lop3: byte by byte
+UndefinedBytes propagate_bytewise(std::span<const ShadowOperand> sources, std::uint32_t bytes);   // xor, not, lop3: byte by byte
 // Shifts by an amount that is equal in all lanes (the caller uses propagate_all otherwise, or when the amount is undefined).
 UndefinedBytes propagate_shift_left(const ShadowOperand& a, std::uint32_t amount, std::uint32_t bytes);
 UndefinedBytes propagate_shift_right(const ShadowOperand& a, std::uint32_t amount, bool arithmetic, std::uint32_t bytes);
@@ -118,6 +117,13 @@ UndefinedBytes propagate_shuffle(const ShadowOperand& a, const std::array<std::u
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
+// The undefined bytes that were *stored*, by 64-byte word: they are unwritten, and have an origin.
+struct StoredUndefinedWord {
+  std::uint64_t bits = 0;       // one a byte
+  OriginId origin = 0;          // of the latest such store to the word
+};
+using StoredUndefined = std::unordered_map<std::uint64_t, StoredUndefinedWord>;
+
 // One bit a byte over a window of memory (a block's shared window, a thread's or warp's local frames, an allocation), set
 // when written. The functions take offsets in the window, aligned to `bytes` (1, 2, 4, 8, 16 or 32) per lane and inside it.
 class ByteShadow {
@@ -129,15 +135,17 @@ class ByteShadow {
   bool complete() const { return incomplete_words_ == 0; }   // every byte was written: nothing to look up
 
   void mark_written(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes) {
-    if (!complete() || !origins_.empty()) mark_written_slow(offsets, mask, bytes);
+    if (!complete()) mark_written_slow(offsets, mask, bytes);
   }
   // True when all bytes of all lanes in `mask` were written: the load needs no register shadow.
   bool all_written(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes) const {
     return complete() || all_written_slow(offsets, mask, bytes);
   }
-  // Lanes with an unwritten byte; for the element of up to 8 bytes at offset + element_offset of each lane, the planes. `origin` of the result is
-  // that of stored undefined bytes when one is known, else 0: then the load at hand is the origin, and the caller adds it.
-  UndefinedBytes unwritten(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t element_offset, std::uint32_t element_bytes) const;
+  // The planes of the element of up to 8 bytes that lies at offset + element_offset of each lane (vector loads: one call an
+  // element). `origin` of the result is that of stored undefined bytes when known, else 0: then the load at hand is the
+  // origin, and the caller adds it to the table.
+  UndefinedBytes unwritten(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t element_offset,
+                           std::uint32_t element_bytes) const;
   // Offset of the first unwritten byte among the lanes (lowest lane first); nullopt when all are written.
   struct Unwritten { std::uint32_t lane; std::uint64_t offset; };
   std::optional<Unwritten> first_unwritten(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes) const;
@@ -151,12 +159,11 @@ class ByteShadow {
   void mark_written_slow(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes);
   bool all_written_slow(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes) const;
   void set_bits(std::uint64_t word, std::uint64_t bits);
-  void clear_bits(std::uint64_t word, std::uint64_t bits);
 
   std::vector<std::uint64_t> words_;
   std::uint64_t size_ = 0;
   std::uint64_t incomplete_words_ = 0;
-  std::unordered_map<std::uint64_t, OriginId> origins_;  // by word (64 bytes): of undefined bytes that were stored there
+  StoredUndefined stored_;
 };
 
 // Global allocations keep their bits in Allocation::initialised (empty and !all_initialised: nothing written yet); these
@@ -190,7 +197,7 @@ class GlobalShadow {
   static bool all_written_slow(const Allocation& allocation, const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
   void mark_written_slow(Allocation& allocation, const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
 
-  std::unordered_map<Address, OriginId> origins_;  // by address / 64
+  StoredUndefined stored_;   // by address / 64
 };
 
 }  // namespace kforge::emulator
