@@ -10,38 +10,44 @@ namespace kforge::cli {
 namespace {
 
 nlohmann::ordered_json json(const GpuSummary& g) {
-  return {{"name", g.name}, {"product", g.product}, {"architecture", g.architecture}, {"sm", g.sm}, {"multiprocessors", g.multiprocessors},
-          {"max_warps_per_sm", g.max_warps_per_sm}, {"boost_mhz", g.boost_mhz}, {"memory_gib", g.memory_gib}, {"dram_gb_per_s", g.dram_gb_per_s},
+  return {{"name", g.name}, {"aliases", g.aliases}, {"product", g.product}, {"architecture", g.architecture}, {"sm", g.sm},
+          {"multiprocessors", g.multiprocessors}, {"memory_gib", g.memory_gib}, {"dram_gb_per_s", g.dram_gb_per_s},
           {"fp32_tflops", g.fp32_tflops}, {"tensor_f16_tflops", g.tensor_f16_tflops}, {"untargetable", g.untargetable}};
 }
 
 void print_table(const std::vector<GpuSummary>& rows) {
-  fmt::print("{:<10} {:<34} {:<10} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9}\n", "name", "product", "arch", "sm", "SMs", "GiB", "GB/s", "fp32 TF", "f16 TC TF");
+  fmt::print("{:<10} {:<36} {:<10} {:>4} {:>4} {:>6} {:>6} {:>8} {:>11}\n", "name", "product", "arch", "sm", "SMs", "GiB", "GB/s", "TFLOP/s", "f16 tensor");
   for (const GpuSummary& g : rows)
-    fmt::print("{:<10} {:<34} {:<10} {:>5} {:>4} {:>8.0f} {:>8.0f} {:>8.1f} {:>9.0f}{}\n", g.name, g.product, g.architecture, g.sm, g.multiprocessors,
-               g.memory_gib, g.dram_gb_per_s, g.fp32_tflops, g.tensor_f16_tflops, g.untargetable.empty() ? "" : "  (occupancy only)");
+    fmt::print("{:<10} {:<36} {:<10} {:>4} {:>4} {:>6.0f} {:>6.0f} {:>8.1f} {:>11.0f}{}\n", g.name, g.product, g.architecture, g.sm,
+               g.multiprocessors, g.memory_gib, g.dram_gb_per_s, g.fp32_tflops, g.tensor_f16_tflops,
+               g.untargetable.empty() ? "" : "  not a target of check");
+}
+
+int print_one(const GpuSummary& gpu, bool as_json) {
+  if (as_json) {
+    fmt::print("{}\n", json(gpu).dump(2));
+    return 0;
+  }
+  for (const std::string& line : gpu.description) fmt::print("{}\n", line);
+  return 0;
 }
 
 }  // namespace
 
 int run(const GpusArguments& arguments) {
-  std::vector<GpuSummary> rows;
-  if (arguments.name.empty()) {
-    rows = gpus();
-  } else {
+  if (!arguments.name.empty()) {
     const auto one = gpu(arguments.name);
-    if (!one) return report_error(one.error());
-    rows.push_back(*one);
+    return one ? print_one(*one, arguments.json) : report_error(one.error());
   }
-  if (arguments.json) {
-    auto out = nlohmann::ordered_json::array();
-    for (const GpuSummary& row : rows) out.push_back(json(row));
-    fmt::print("{}\n", out.dump(2));
+  const auto rows = gpus();
+  if (!rows) return report_error(rows.error());
+  if (!arguments.json) {
+    print_table(*rows);
     return 0;
   }
-  print_table(rows);
-  for (const GpuSummary& row : rows)
-    if (!arguments.name.empty() && !row.untargetable.empty()) fmt::print("check cannot target it: {}\n", row.untargetable);
+  auto out = nlohmann::ordered_json::array();
+  for (const GpuSummary& row : *rows) out.push_back(json(row));
+  fmt::print("{}\n", out.dump(2));
   return 0;
 }
 
