@@ -1,0 +1,94 @@
+// The examples as promises: naive kernels are right, good ones are accepted whole, every wrong one is rejected by the contract and at
+// the line that its `// expect:` names; hostile candidates end within their limits and disturb nobody.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "check_runner.h"
+
+namespace kforge::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Candidate {
+  fs::path task, source;
+};
+
+void PrintTo(const Candidate& candidate, std::ostream* out) { *out << candidate.source.string(); }
+
+std::string test_name(const testing::TestParamInfo<Candidate>& info) {
+  std::string name = info.param.task.parent_path().filename().string() + "_" + info.param.source.stem().string();
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+std::vector<Candidate> examples(const std::string& kind) {
+  std::vector<Candidate> found;
+  for (const std::string example : {"softmax", "transpose", "sgemm", "sobel"}) {
+    const fs::path folder = source_folder() / "examples" / example;
+    if (kind != "bad") found.push_back({folder / "task.toml", folder / (kind + ".cu")});
+    else for (const fs::path& file : cuda_files(folder / "bad")) found.push_back({folder / "task.toml", file});
+  }
+  return found;
+}
+
+std::vector<Candidate> hostile() {
+  std::vector<Candidate> found;
+  for (const fs::path& file : cuda_files(source_folder() / "tests" / "hostile"))
+    found.push_back({source_folder() / "examples" / "softmax" / "task.toml", file});
+  return found;
+}
+
+void expect_rejected_as_marked(const Candidate& candidate) {
+  const auto expected = expectations(candidate.source);
+  ASSERT_FALSE(expected.empty()) << "the file has no `// expect:`";
+  const CheckRun run = check(candidate.task, candidate.source);
+  for (const Expectation& expectation : expected) EXPECT_EQ(unmet(run, expectation), "") << run.output;
+}
+
+class Naive : public testing::TestWithParam<Candidate> {};
+TEST_P(Naive, IsRight) {
+  const CheckRun run = check(GetParam().task, GetParam().source, {"--only", "correctness"});
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(run.status, "accepted");
+}
+INSTANTIATE_TEST_SUITE_P(Examples, Naive, testing::ValuesIn(examples("naive")), test_name);
+
+class Slow : public testing::TestWithParam<Candidate> {};
+TEST_P(Slow, IsRejectedForItsMemoryAccesses) {
+  const CheckRun run = check(GetParam().task, GetParam().source);
+  EXPECT_EQ(run.exit_code, 1) << run.output;
+  EXPECT_THAT(run.failed, testing::Contains("memory.coalescing"));
+}
+INSTANTIATE_TEST_SUITE_P(Examples, Slow, testing::ValuesIn(examples("naive")), test_name);
+
+class Good : public testing::TestWithParam<Candidate> {};
+TEST_P(Good, IsAccepted) {
+  const CheckRun run = check(GetParam().task, GetParam().source);
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(run.status, "accepted");
+}
+INSTANTIATE_TEST_SUITE_P(Examples, Good, testing::ValuesIn(examples("good")), test_name);
+
+class Bad : public testing::TestWithParam<Candidate> {};
+TEST_P(Bad, IsRejectedAtItsLine) { expect_rejected_as_marked(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Examples, Bad, testing::ValuesIn(examples("bad")), test_name);
+
+class Hostile : public testing::TestWithParam<Candidate> {};
+TEST_P(Hostile, IsRejectedWithinItsLimits) { expect_rejected_as_marked(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Candidates, Hostile, testing::ValuesIn(hostile()), test_name);
+
+TEST(Check, AWrongCallIsExitTwo) {
+  EXPECT_EQ(check("no/such/task.toml", "x.cu").exit_code, 2);
+  EXPECT_EQ(check(source_folder() / "examples/softmax/task.toml", "no/such.cu").exit_code, 2);
+  EXPECT_EQ(check(source_folder() / "examples/softmax/task.toml", source_folder() / "examples/softmax/good.cu", {"--gpu", "h2000"}).exit_code, 2);
+}
+
+TEST(Check, AGpuThatNvccCannotTargetIsExitThree) {
+  const CheckRun run = check(source_folder() / "examples/softmax/task.toml", source_folder() / "examples/softmax/good.cu", {"--gpu", "v100"});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.output, testing::HasSubstr("sm_70"));
+}
+
+}  // namespace
+}  // namespace kforge::tests
