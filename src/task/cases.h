@@ -30,6 +30,10 @@ struct CaseOptions {
 // are not there; duplicates are removed. Errors: bad_input when no size is left.
 Expected<std::vector<Case>> make_cases(const Task& task, const CaseOptions& options);
 
+// How many fresh draws cover 32 elements of each floating output: contracts.md, "Numerics", pools small outputs so far. 1 for larger
+// ones. Where a case makes fewer calls (its tensors are too large to repeat), further draws of the reference alone will do.
+std::uint32_t draws_to_pool(const Task& task, const Sizes& sizes);
+
 struct TensorLayout {
   std::vector<std::int64_t> shape, strides;   // elements
   std::int64_t elements = 0;                  // product of shape

@@ -96,15 +96,31 @@ std::vector<std::uint32_t> permutations(const TensorLayout& layout, const Counte
   return order;
 }
 
+// The value of the type nearest to `end` on the side of `towards`: rounding to a narrow type may step over an end of the range.
+double inside(double end, double towards, Dtype dtype) {
+  const double rounded = round_to(dtype, end);
+  if ((towards < end) ? rounded <= end : rounded >= end) return rounded;
+  const double relative = std::abs(end) * unit_roundoff(dtype) * 2;
+  const double step = std::max(relative, is_float(dtype) ? smallest_subnormal(dtype) : 1.0);
+  return round_to(dtype, towards < end ? end - step : end + step);
+}
+
+// The declared range, its ends values of the type.
+ValueRange representable_range(const Tensor& tensor, const std::vector<double>& arguments) {
+  const auto range = declared_range(tensor.values, arguments, tensor.dtype);
+  const double low = inside(range.lowest, range.highest, tensor.dtype);
+  return {low, std::max(low, inside(range.highest, range.lowest, tensor.dtype))};
+}
+
 Expected<void> fill_declared(const Tensor& tensor, const std::vector<double>& a, const TensorLayout& layout, const CounterRandom& random, Filler& filler) {
   const auto& kind = tensor.values.kind;
   const auto n = last_axis(layout);
   if (kind == "normal") {
     filler.fill([&](std::uint64_t i) { return a[0] + a[1] * normal(random, i); });
   } else if (kind == "uniform") {
-    // Rounding to the type may not leave the range.
-    const double low = a[0], width = a[1] - a[0], high = a[1];
-    filler.fill([&](std::uint64_t i) { return std::min(low + width * random.unit(i), high); });
+    const double low = a[0], width = a[1] - a[0];
+    const auto ends = representable_range(tensor, a);
+    filler.fill([&](std::uint64_t i) { return std::clamp(low + width * random.unit(i), ends.lowest, ends.highest); });
   } else if (kind == "integers") {
     const auto count = static_cast<std::uint64_t>(std::min(a[1] - a[0], 0x1p63)) + 1;
     filler.fill([&](std::uint64_t i) { return a[0] + static_cast<double>(random.below(i, count)); });
@@ -128,16 +144,6 @@ std::uint64_t machine_memory_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Rounding to a narrow type may step over an end of the declared range: the nearest value inside is taken. Infinity when the
-// type has none there; then nothing is clamped.
-double inside(double end, double towards, Dtype dtype) {
-  const double rounded = round_to(dtype, end);
-  if ((towards < end) ? rounded <= end : rounded >= end) return rounded;
-  const double relative = std::abs(end) * unit_roundoff(dtype) * 2;
-  const double step = std::max(relative, is_float(dtype) ? smallest_subnormal(dtype) : 1.0);
-  return round_to(dtype, towards < end ? end - step : end + step);
-}
-
 }  // namespace
 
 Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tensor, const Sizes& sizes, std::string_view values,
@@ -159,9 +165,8 @@ Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tens
   Filler filler(tensor, *placed, out);
   if (!declared) {
     if (const auto generator = adversarial(values, tensor.values, *arguments, tensor.dtype)) {
-      const auto range = declared_range(tensor.values, *arguments, tensor.dtype);
-      const double low = inside(range.lowest, range.highest, tensor.dtype), high = inside(range.highest, range.lowest, tensor.dtype);
-      filler.fill([&](std::uint64_t i) { return std::clamp((*generator)(random, i), low, std::max(low, high)); });
+      const auto ends = representable_range(tensor, *arguments);
+      filler.fill([&](std::uint64_t i) { return std::clamp((*generator)(random, i), ends.lowest, ends.highest); });
       return out;
     }
   }

@@ -1,0 +1,187 @@
+// The cases of a check (contracts.md, "Cases"): few enough for a light kernel's check to take less than a second, and such that each
+// kind of boundary appears.
+//
+// A built-in size sets one dimension to a special extent and the others to min(measure, 65). Where `where` forbids that, the
+// next extent up to 64 above is tried ("cols % 4 == 0": 36 in place of 33), with other bases for the rest (64, 32, ... and at
+// last the measured ones, if the tensors stay small), so that a constrained task keeps its boundaries. A size that
+// no such step reaches is left out.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "task/adversarial.h"
+#include "task/cases.h"
+#include "task/expression.h"
+#include "task/random.h"
+#include "task/values.h"
+
+namespace kforge::task {
+namespace {
+
+constexpr std::array<std::int64_t, 6> kSpecialExtents{1, 2, 31, 32, 33, 127};  // 127: the prime
+constexpr std::int64_t kBase = 65;
+constexpr std::array<std::int64_t, 9> kOtherBases{64, 48, 32, 16, 128, 256, 1024, 4096, std::numeric_limits<std::int64_t>::max()};
+constexpr std::int64_t kReach = 64;                       // how far above a forbidden extent an allowed one is looked for
+constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: what a built-in size may have off the usual base
+constexpr std::int64_t kRepeatElements = 1 << 16;         // of all tensors: what is called more than five times
+constexpr std::int64_t kPoolElements = 32;
+constexpr std::uint32_t kRepeats = 5;
+
+// Elements of all tensors; nothing where one cannot be laid out or has none.
+std::optional<std::int64_t> total_elements(const Task& task, const Sizes& sizes) {
+  std::int64_t total = 0;
+  for (const auto& tensor : task.tensors) {
+    const auto placed = layout(tensor, sizes);
+    if (!placed || placed->elements == 0 || __builtin_add_overflow(total, placed->elements, &total)) return std::nullopt;
+    if (!arguments_at(tensor.values, sizes)) return std::nullopt;
+  }
+  return total;
+}
+
+class CaseMaker {
+ public:
+  CaseMaker(const Task& task, const CaseOptions& options) : task_(task), options_(options), names_(task.size_names()) {
+    for (const auto& condition : task.where)
+      if (auto parsed = Expression::parse_condition(condition)) where_.push_back(std::move(*parsed));
+    for (const auto& row : task.measure)
+      for (const auto& [name, extent] : row) largest_[name] = std::max(largest_[name], extent);
+  }
+
+  std::vector<Case> run() {
+    for (const auto& sizes : task_.verify) add(sizes, "declared");
+    for (const auto& name : names_)
+      for (const auto special : special_extents())
+        if (const auto sizes = around(name, special)) add(*sizes, "declared");
+    const auto base = base_sizes();
+    for (const auto kind : kAdversarialKinds)
+      if (base && applies(kind, *base)) add(*base, kind);
+    if (base) add(*base, "declared", kRepeats);
+    if (options_.with_measure)
+      for (const auto& sizes : task_.measure) add_measure(sizes);
+    return std::move(cases_);
+  }
+
+ private:
+  std::vector<std::int64_t> special_extents() const {
+    std::vector<std::int64_t> extents(kSpecialExtents.begin(), kSpecialExtents.end());
+    for (const auto tile : options_.tile_sizes)
+      for (const auto extent : {tile - 1, tile, tile + 1})
+        if (extent > 0) extents.push_back(extent);
+    return extents;
+  }
+
+  bool allowed(const Sizes& sizes) const {
+    return std::all_of(where_.begin(), where_.end(), [&](const Expression& condition) {
+      const auto value = condition.value(sizes);
+      return value && *value != 0;
+    });
+  }
+
+  // Allowed, and each tensor has elements.
+  bool usable(const Sizes& sizes, std::int64_t most_elements) const {
+    if (!allowed(sizes)) return false;
+    const auto elements = total_elements(task_, sizes);
+    return elements && *elements <= most_elements;
+  }
+
+  Sizes with_base(std::int64_t base) const {
+    Sizes sizes;
+    for (const auto& name : names_) {
+      const auto found = largest_.find(name);
+      sizes[name] = std::min(found == largest_.end() ? base : found->second, base);
+    }
+    return sizes;
+  }
+
+  std::optional<Sizes> around(const std::string& name, std::int64_t special) const {
+    auto usual = with_base(kBase);
+    usual[name] = special;
+    if (usable(usual, std::numeric_limits<std::int64_t>::max())) return usual;
+    std::vector<std::int64_t> bases{kBase, special};
+    bases.insert(bases.end(), kOtherBases.begin(), kOtherBases.end());
+    for (std::int64_t extent = special; extent <= special + kReach; ++extent)
+      for (const auto base : bases) {
+        auto sizes = with_base(base == special ? extent : base);
+        sizes[name] = extent;
+        if (usable(sizes, kSmallElements)) return sizes;
+      }
+    return std::nullopt;
+  }
+
+  // The size of adversarial values and of repeated calls.
+  std::optional<Sizes> base_sizes() const {
+    const auto usual = with_base(kBase);
+    if (usable(usual, std::numeric_limits<std::int64_t>::max())) return usual;
+    for (const auto base : kOtherBases)
+      if (const auto sizes = with_base(base); usable(sizes, kSmallElements)) return sizes;
+    for (const auto& made : cases_)
+      if (usable(made.sizes, kSmallElements)) return made.sizes;
+    return std::nullopt;
+  }
+
+  bool applies(std::string_view kind, const Sizes& sizes) const {
+    return std::any_of(task_.tensors.begin(), task_.tensors.end(), [&](const Tensor& tensor) {
+      const auto arguments = arguments_at(tensor.values, sizes);
+      return tensor.role != Role::out && arguments && adversarial(kind, tensor.values, *arguments, tensor.dtype);
+    });
+  }
+
+  std::string label(const Sizes& sizes) const {
+    std::string text;
+    for (const auto& name : names_)
+      if (const auto found = sizes.find(name); found != sizes.end()) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, found->second);
+    return text.empty() ? "fixed size" : text;
+  }
+
+  void add(const Sizes& sizes, std::string_view values, std::uint32_t calls = 1) {
+    const auto elements = total_elements(task_, sizes);
+    if (!allowed(sizes) || !elements) return;
+    const auto duplicate = std::find_if(cases_.begin(), cases_.end(), [&](const Case& made) { return made.sizes == sizes && made.values == values; });
+    if (*elements <= kRepeatElements) calls = std::max(calls, draws_to_pool(task_, sizes));
+    if (duplicate != cases_.end()) {
+      duplicate->calls = std::max(duplicate->calls, calls);
+      return;
+    }
+    // Seeds of neighbouring cases are far apart: a case's calls use seed, seed + 1, ...
+    const auto seed = mix64(options_.seed ^ mix64(cases_.size() + 1));
+    cases_.push_back({sizes, std::string(values), seed, calls, false, label(sizes)});
+  }
+
+  // A measured size that was tried already is tried once: that case is the measured one.
+  void add_measure(const Sizes& sizes) {
+    add(sizes, "declared");
+    for (auto& made : cases_)
+      if (made.sizes == sizes && made.values == "declared") made.measure = true;
+  }
+
+  const Task& task_;
+  const CaseOptions& options_;
+  std::vector<std::string> names_;
+  std::vector<Expression> where_;
+  Sizes largest_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+std::uint32_t draws_to_pool(const Task& task, const Sizes& sizes) {
+  std::int64_t draws = 1;
+  for (const auto& tensor : task.tensors) {
+    if (tensor.role == Role::in || !is_float(tensor.dtype)) continue;
+    const auto placed = layout(tensor, sizes);
+    if (placed && placed->elements > 0) draws = std::max(draws, (kPoolElements + placed->elements - 1) / placed->elements);
+  }
+  return static_cast<std::uint32_t>(draws);
+}
+
+Expected<std::vector<Case>> make_cases(const Task& task, const CaseOptions& options) {
+  auto cases = CaseMaker(task, options).run();
+  if (!cases.empty()) return cases;
+  return fail(ErrorCode::bad_input, "no size is left to try", {task.path, 0, 0},
+              "`where` excludes every size and no verify or measure row gives one");
+}
+
+}  // namespace kforge::task
