@@ -1,0 +1,241 @@
+// Real builds by the real compilers. Each test has a cache of its own.
+#include "build/builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "build/elf.h"
+#include "build/wrapper.h"
+
+namespace kforge::build {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kScale = R"(#include <cuda_runtime.h>
+#include "factor.h"
+
+__global__ void scale(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = factor(x[i]);
+}
+
+extern "C" cudaError_t run(const float* x, float* y, int n, float s, cudaStream_t stream) {
+  scale<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+  return cudaGetLastError();
+}
+)";
+
+class Builder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryDirectory::create("build_test");
+    ASSERT_TRUE(folder);
+    folder_ = std::make_unique<TemporaryDirectory>(std::move(*folder));
+    setenv("KFORGE_CACHE", (path() / "cache").c_str(), 1);
+    fs::create_directories(path() / "user");
+    write("factor.h", "__device__ inline float factor(float x) { return 2 * x; }\n");
+  }
+  fs::path path() const { return folder_->path(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path() / "user" / name) << text;
+    return (path() / "user" / name).string();
+  }
+  static Interface interface() {
+    using Kind = Parameter::Kind;
+    return {"run", {{Kind::pointer, "x", "float", true}, {Kind::pointer, "y", "float", false}, {Kind::size, "n", "int", false}, {Kind::scalar, "s", "float", false}}};
+  }
+  CandidateRequest request(const std::string& text, const std::string& name = "kernel.cu") const {
+    CandidateRequest out;
+    out.source = write(name, text);
+    out.interface = interface();
+    return out;
+  }
+  Artefact build(const std::string& text) const {
+    auto artefact = build_candidate(request(text));
+    EXPECT_TRUE(artefact) << to_string(artefact.error());
+    return artefact ? *artefact : Artefact{};
+  }
+
+ private:
+  std::unique_ptr<TemporaryDirectory> folder_;
+};
+
+std::string first_error(const Artefact& artefact) {
+  for (const Diagnostic& d : artefact.diagnostics) {
+    if (d.severity == Severity::error) return fs::path(d.file).filename().string() + ":" + std::to_string(d.line) + ": " + d.message;
+  }
+  return "no error";
+}
+
+TEST_F(Builder, MakesObjectPtxCubinAndReport) {
+  const Artefact made = build(kScale);
+  ASSERT_TRUE(made.ok) << first_error(made);
+  ASSERT_EQ(made.kernels.size(), 1u);
+  EXPECT_GT(made.kernels[0].registers, 0);
+  const auto ptx = read_file(made.ptx_path);
+  ASSERT_TRUE(ptx);
+  EXPECT_THAT(*ptx, HasSubstr(".visible .entry " + made.kernels[0].kernel));
+  EXPECT_THAT(*ptx, HasSubstr("/user/kernel.cu\""));   // line information names the candidate's own file
+  EXPECT_THAT(*ptx, Not(HasSubstr(std::string(kWrapperFile))));
+  const auto cubin = read_file(made.cubin_path), object = read_file(made.shared_object);
+  ASSERT_TRUE(cubin && object);
+  EXPECT_TRUE(ElfFile::parse(*cubin));
+  EXPECT_TRUE(made.forbidden_symbols.empty());
+  EXPECT_FALSE(made.from_cache);
+}
+
+TEST_F(Builder, SecondBuildComesFromTheCacheUntilAnIncludedFileChanges) {
+  const Artefact first = build(kScale), second = build(kScale);
+  EXPECT_TRUE(second.from_cache);
+  EXPECT_EQ(first.key, second.key);
+  EXPECT_EQ(second.kernels.size(), 1u);
+  EXPECT_LT(second.seconds, 0.3);
+  write("factor.h", "__device__ inline float factor(float x) { return 3 * x; }\n");
+  const Artefact third = build(kScale);
+  EXPECT_FALSE(third.from_cache);
+  EXPECT_NE(third.key, first.key);
+  write("factor.h", "__device__ inline float factor(float x) { return 2 * x; }\n");
+  EXPECT_TRUE(build(kScale).from_cache);
+}
+
+TEST_F(Builder, ABrokenEntryIsRebuilt) {
+  const Artefact first = build(kScale);
+  for (const std::string& victim : {first.shared_object, first.ptx_path, first.cubin_path, (fs::path(first.ptx_path).parent_path() / "entry.json").string()}) {
+    fs::resize_file(victim, fs::file_size(victim) / 2);
+    const Artefact again = build(kScale);
+    EXPECT_FALSE(again.from_cache) << victim;
+    ASSERT_TRUE(again.ok);
+    EXPECT_TRUE(build(kScale).from_cache) << victim;
+  }
+}
+
+TEST_F(Builder, ConcurrentBuildersAgree) {
+  const CandidateRequest wanted = request(kScale);
+  std::vector<Artefact> made(3);
+  std::vector<std::thread> threads;
+  for (Artefact& slot : made) threads.emplace_back([&slot, &wanted] { slot = build_candidate(wanted).value_or(Artefact{}); });
+  for (std::thread& thread : threads) thread.join();
+  int compiled = 0;
+  for (const Artefact& artefact : made) {
+    EXPECT_TRUE(artefact.ok);
+    EXPECT_EQ(artefact.key, made[0].key);
+    compiled += artefact.from_cache ? 0 : 1;
+  }
+  EXPECT_EQ(compiled, 1);
+}
+
+struct Fault { const char* name; const char* from; const char* to; const char* failure; const char* message; };
+
+class BuilderFault : public Builder, public ::testing::WithParamInterface<Fault> {};
+
+TEST_P(BuilderFault, IsNamedAtItsLine) {
+  const Artefact made = build(replace_all(kScale, GetParam().from, GetParam().to));
+  EXPECT_FALSE(made.ok);
+  EXPECT_EQ(made.failure, GetParam().failure);
+  EXPECT_THAT(first_error(made), HasSubstr(GetParam().message));
+  for (const Diagnostic& d : made.diagnostics) EXPECT_NE(d.file, kWrapperFile);
+}
+
+INSTANTIATE_TEST_SUITE_P(Candidates, BuilderFault, ::testing::Values(
+    Fault{"undefined", "factor(x[i])", "facto(x[i])", "compile", "kernel.cu:6: identifier \"facto\" is undefined"},
+    Fault{"arity", ", float s,", ",", "interface", "kernel.cu:9: 'run' must take 5 parameters: (x, y, n, s, stream)"},
+    Fault{"size", "int n, float s", "long n, float s", "interface", "kernel.cu:9: parameter 3 'n' must be int"},
+    Fault{"element", "const float* x", "const double* x", "interface", "kernel.cu:9: parameter 1 'x' must be a pointer to float"},
+    Fault{"scalar", "float s", "double s", "interface", "kernel.cu:9: parameter 4 's' must be float"},
+    Fault{"stream", "cudaStream_t stream", "const cudaStream_t& stream", "interface", "kernel.cu:9: parameter 5 'stream' must be cudaStream_t"},
+    Fault{"result", "cudaError_t run", "int run", "interface", "kernel.cu:9: 'run' must return cudaError_t"},
+    Fault{"name", "run(", "walk(", "interface", "kernel.cu:0: the file does not define extern \"C\" cudaError_t run(const float* x, float* y, int n, float s, cudaStream_t stream)"},
+    Fault{"linkage", "extern \"C\" ", "", "interface", "kernel.cu:9: 'run' is not exported under its C name"},
+    Fault{"brace", "return cudaGetLastError();\n}", "return cudaGetLastError();\n", "compile", "kernel.cu:12: the file does not end at the end of a declaration"},
+    Fault{"shared", "int i =", "__shared__ float s[20000]; s[threadIdx.x] = x[0]; __syncthreads(); y[0] = s[n]; int i =", "compile", "kernel.cu:4: Entry function '_Z5scalePKfPfi' uses too much shared data"},
+    Fault{"ptx", "if (i < n)", "asm volatile(\"tcgen05.fence::before_thread_sync;\"); if (i < n)", "compile", "kernel.cu:6: Instruction 'tcgen05.fence' not supported"},
+    Fault{"header", "factor.h", "nothere.h", "compile", "kernel.cu:2: nothere.h: No such file or directory"}),
+    [](const auto& fault) { return fault.param.name; });
+
+TEST_F(Builder, PointersMayLackConstOrAType) {
+  EXPECT_TRUE(build(replace_all(kScale, "run(const float* x, float* y, int n, float s, cudaStream_t stream) {", "run(float* x, void* z, int n, float s, cudaStream_t stream) {\n  float* y = (float*)z;")).ok);
+}
+
+TEST_F(Builder, FailuresAreCachedToo) {
+  const std::string broken = replace_all(kScale, "factor(x[i])", "facto(x[i])");
+  EXPECT_FALSE(build(broken).from_cache);
+  const Artefact again = build(broken);
+  EXPECT_TRUE(again.from_cache);
+  EXPECT_FALSE(again.ok);
+  EXPECT_THAT(first_error(again), HasSubstr("facto"));
+}
+
+TEST_F(Builder, ForbiddenSymbolsAreListed) {
+  const Artefact made = build(std::string(kScale) + "extern \"C\" int mine(void**) __asm__(\"cudaMalloc\");\nextern \"C\" int mine(void**) { return 0; }\nextern \"C\" int getpid() { return 1; }\n"
+                              "extern \"C\" int kforge_cudart_end_call(int) { return 1; }\nextern \"C\" int cumsum(int a) { return a; }\n");
+  ASSERT_TRUE(made.ok) << first_error(made);
+  EXPECT_THAT(made.forbidden_symbols, ::testing::ElementsAre("cudaMalloc", "getpid", "kforge_cudart_end_call"));
+}
+
+TEST_F(Builder, ATemplateBombEndsAtALimit) {
+  CandidateRequest bomb = request(std::string("template<int N, int M> struct B { static constexpr int v = B<N-1, 2*M>::v + B<N-1, 2*M+1>::v; };\n"
+      "template<int M> struct B<0, M> { static constexpr int v = 1; };\nint bomb() { return B<30, 0>::v; }\n") + kScale);
+  bomb.limits.seconds = 3;
+  const auto by_time = build_candidate(bomb);
+  ASSERT_TRUE(by_time);
+  EXPECT_EQ(by_time->failure, "limit");
+  EXPECT_THAT(first_error(*by_time), HasSubstr("took longer than 3"));
+  bomb.limits = {60, 400ull << 20};
+  const auto by_memory = build_candidate(bomb);
+  ASSERT_TRUE(by_memory);
+  EXPECT_EQ(by_memory->failure, "limit");
+  EXPECT_THAT(first_error(*by_memory), HasSubstr("400.0 MiB of memory"));
+}
+
+TEST_F(Builder, ReferencesAreBuiltOnce) {
+  ReferenceRequest wanted;
+  wanted.source = write("reference.cpp", "extern \"C\" void run(const float* x, float* y, int n, float s) { for (int i = 0; i < n; ++i) y[i] = s * x[i]; }\n");
+  wanted.interface = interface();
+  const auto first = build_reference(wanted), second = build_reference(wanted);
+  ASSERT_TRUE(first && second) << to_string(first.error());
+  EXPECT_TRUE(second->from_cache);
+  EXPECT_EQ(first->shared_object, second->shared_object);
+}
+
+TEST_F(Builder, ABrokenReferenceIsBadInputAtItsLine) {
+  ReferenceRequest wanted;
+  wanted.interface = interface();
+  wanted.source = write("reference.cpp", "\nextern \"C\" void run(const float* x, float* y, int n, float s) { y[0] = z; }\n");
+  const auto undefined = build_reference(wanted);
+  ASSERT_FALSE(undefined);
+  EXPECT_EQ(undefined.error().code, ErrorCode::bad_input);
+  EXPECT_EQ(undefined.error().where.line, 2);
+  EXPECT_THAT(undefined.error().message, HasSubstr("'z' was not declared"));
+  wanted.source = write("reference.cpp", "\n\nextern \"C\" void run(const float* x, float* y, long n, float s) { y[0] = 1; }\n");
+  const auto wrong = build_reference(wanted);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().where.line, 3);
+  EXPECT_THAT(wrong.error().message, HasSubstr("parameter 3 'n' must be int"));
+}
+
+TEST_F(Builder, NvrtcCompilesDeviceCodeAlone) {
+  const std::string text = "#include <cstdint>\n#include <stdlib.h>\n__global__ void k(uint32_t* y) { y[threadIdx.x] = 1u; }\n#ifndef __CUDACC_RTC__\nint host() { return 1; }\n#endif\n";
+  const auto made = compile_device_code(write("device.cu", text), 90, {});
+  ASSERT_TRUE(made) << to_string(made.error());
+  ASSERT_TRUE(made->ok) << (made->diagnostics.empty() ? "" : made->diagnostics[0].message);
+  EXPECT_THAT(made->ptx, HasSubstr(".entry"));
+  const auto broken = compile_device_code(write("device.cu", "\n__global__ void k(int* y) { y[0] = q; }\n"), 90, {});
+  ASSERT_TRUE(broken);
+  EXPECT_FALSE(broken->ok);
+  ASSERT_EQ(broken->diagnostics.size(), 1u);
+  EXPECT_EQ(broken->diagnostics[0].line, 2);
+  EXPECT_EQ(broken->diagnostics[0].tool, "nvrtc");
+}
+
+}  // namespace
+}  // namespace kforge::build

@@ -1,0 +1,71 @@
+#include "build/elf.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <optional>
+
+namespace kforge::build {
+namespace {
+
+template <class T>
+std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || sizeof(T) > bytes.size() - offset) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
+  return offset > bytes.size() || size > bytes.size() - offset ? std::string_view{} : bytes.substr(offset, size);
+}
+
+std::string_view name_at(std::string_view strings, std::uint64_t offset) {
+  if (offset >= strings.size()) return {};
+  const std::string_view rest = strings.substr(offset);
+  return rest.substr(0, rest.find('\0'));
+}
+
+}  // namespace
+
+Expected<ElfFile> ElfFile::parse(std::string_view bytes) {
+  const auto header = read<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB) {
+    return fail(ErrorCode::failed, "not a 64-bit little-endian ELF object");
+  }
+  std::vector<Elf64_Shdr> table;
+  for (std::uint32_t i = 0; i < header->e_shnum; ++i) {
+    const auto row = read<Elf64_Shdr>(bytes, header->e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr));
+    if (!row) return fail(ErrorCode::failed, "the section table of the ELF object is cut off");
+    table.push_back(*row);
+  }
+  if (header->e_shstrndx >= table.size()) return fail(ErrorCode::failed, "the ELF object has no section names");
+  const std::string_view names = slice(bytes, table[header->e_shstrndx].sh_offset, table[header->e_shstrndx].sh_size);
+  ElfFile file;
+  for (const Elf64_Shdr& row : table) {
+    const bool has_bytes = row.sh_type != SHT_NOBITS && row.sh_type != SHT_NULL;
+    file.sections_.push_back({name_at(names, row.sh_name), has_bytes ? slice(bytes, row.sh_offset, row.sh_size) : std::string_view{}});
+  }
+  return file;
+}
+
+std::string_view ElfFile::section(std::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.name == name) return section.content;
+  }
+  return {};
+}
+
+std::vector<ElfSymbol> ElfFile::dynamic_symbols() const {
+  const std::string_view symbols = section(".dynsym"), strings = section(".dynstr");
+  std::vector<ElfSymbol> out;
+  for (std::uint64_t offset = sizeof(Elf64_Sym); auto symbol = read<Elf64_Sym>(symbols, offset); offset += sizeof(Elf64_Sym)) {
+    const unsigned binding = ELF64_ST_BIND(symbol->st_info), visibility = ELF64_ST_VISIBILITY(symbol->st_other);
+    out.push_back({std::string(name_at(strings, symbol->st_name)), symbol->st_shndx != SHN_UNDEF, binding == STB_WEAK,
+                   binding == STB_LOCAL || visibility == STV_HIDDEN || visibility == STV_INTERNAL});
+  }
+  return out;
+}
+
+}  // namespace kforge::build

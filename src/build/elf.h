@@ -1,0 +1,39 @@
+// A small reader of 64-bit little-endian ELF objects: sections by name, and the symbols that an object offers or asks for.
+// The bytes come from a hostile candidate: every offset is checked, and no table makes it loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace kforge::build {
+
+struct ElfSymbol {
+  std::string name;
+  bool defined = false;
+  bool weak = false;
+  bool hidden = false;   // local binding, or hidden or internal visibility
+};
+
+class ElfFile {
+ public:
+  // `bytes` must outlive the object. Errors: failed ("not a 64-bit ELF object", "section table is cut off", ...).
+  static Expected<ElfFile> parse(std::string_view bytes);
+
+  // Content of the first section of that name; empty when there is none.
+  std::string_view section(std::string_view name) const;
+  std::vector<ElfSymbol> dynamic_symbols() const;
+  // Entries of .init_array: functions that run when the object is loaded (nvcc makes one or two).
+  std::size_t constructor_count() const { return section(".init_array").size() / 8; }
+
+ private:
+  struct Section { std::string_view name, content; };
+  std::vector<Section> sections_;
+};
+
+}  // namespace kforge::build
