@@ -162,6 +162,7 @@ ContractReport Judge::report(std::string_view id) const {
 }
 
 Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
+  numerics_.finish(options_.candidate, findings_);
   see_build(trial);
   Verdict verdict;
   verdict.task = task_.name;
@@ -178,6 +179,8 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
     if (c.status == Status::unknown && must) must_know.push_back(c.measured.empty() ? c.id : c.id + " (" + c.measured + ")");
     if (c.status == Status::unknown && !must) unproven_.push_back(c.id + (c.measured.empty() ? "" : ": " + c.measured));
   }
+  if (!numerics_.task_fault().empty())
+    return fail(ErrorCode::bad_input, numerics_.task_fault(), {task_.path, 0, 0}, "mend the reference or the values of the inputs");
   if (failed.empty()) {
     if (const auto blind = numerics_.blind_output(); any_complete_ && blind)
       return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind,

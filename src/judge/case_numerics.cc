@@ -1,0 +1,179 @@
+#include "judge/case_numerics.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "judge/correctness.h"
+
+namespace kforge::judge {
+namespace {
+
+constexpr std::int64_t kPooledBelow = 32;   // elements (contracts.md, "Numerics")
+
+TensorReport report_of(const std::string& name, const TensorErrors& e) {
+  TensorReport report;
+  report.name = name;
+  report.max_abs = e.max_abs;
+  report.max_rel = e.max_rel;
+  report.mae = e.mae;
+  report.rmse = e.rmse;
+  report.rel_l2 = e.rel_l2;
+  report.psnr_db = e.psnr_db;
+  report.cosine = e.cosine;
+  report.elements = e.elements;
+  report.mismatched = e.mismatched;
+  report.worst_index = e.worst_index;
+  return report;
+}
+
+// "[3][17]" of a row-major index.
+std::string subscript(std::int64_t index, const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (auto extent = shape.rbegin(); extent != shape.rend(); ++extent) {
+    if (*extent <= 0) return {};
+    text = fmt::format("[{}]", index % *extent) + text;
+    index /= *extent;
+  }
+  return text;
+}
+
+std::vector<InputView> input_views(const trial::CallEvidence& call, const task::Task& task, std::vector<task::TensorLayout>& layouts) {
+  std::vector<const task::Tensor*> tensors;
+  for (const task::Tensor& tensor : task.tensors) {
+    if (tensor.role == task::Role::out) continue;
+    const auto layout = task::layout(tensor, call.run.sizes);
+    if (!layout) return {};
+    tensors.push_back(&tensor);
+    layouts.push_back(*layout);
+  }
+  std::vector<InputView> views;
+  for (std::size_t i = 0; i < tensors.size() && i < call.inputs.size(); ++i)
+    views.push_back({tensors[i]->dtype, call.inputs[i], &layouts[i]});
+  return views;
+}
+
+const task::Tensor* find_tensor(const task::Task& task, const std::string& name) {
+  for (const task::Tensor& tensor : task.tensors)
+    if (tensor.name == name) return &tensor;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string NumericsJudge::judge(const task::Tensor& tensor, const std::vector<Draw>& draws, const Pool& about, const std::string& candidate,
+                                 CaseReport* report, FindingSet& findings) {
+  const auto options = numerics_options(task_, tensor, about.sizes);
+  if (!options) {
+    task_fault_ = to_string(options.error());
+    return {};
+  }
+  const TensorErrors errors = compare(draws, about.layout, *options);
+  // Adversarial values under which the reference itself leaves its type prove nothing about the candidate.
+  if (about.values != "declared" && (errors.reference_overflows || errors.reference_has_nan)) {
+    if (report) report->degenerate = true, report->why = "the reference overflows on these values";
+    return {};
+  }
+  if (errors.reference_has_nan) task_fault_ = fmt::format("the reference gives NaN for output '{}' [{}]", tensor.name, about.label);
+  const bool degenerate = errors.reference.kind != Degenerate::no;
+  could_fail_[tensor.name] |= !degenerate;
+  if (report) {
+    report->degenerate |= degenerate;
+    report->tensors.push_back(report_of(tensor.name, errors));
+  }
+  if (errors.passed) return {};
+  Finding finding = make_finding("numerics", about.storing, candidate);
+  finding.kernel = about.kernel.empty() ? "" : readable_kernel(about.kernel);
+  finding.measured = fmt::format("{} of {} elements of '{}' wrong, relative L2 {:.3g}", errors.mismatched, errors.elements, tensor.name, errors.rel_l2);
+  finding.message = fmt::format("{}: {} [{}]", tensor.name, errors.why, about.label);
+  if (errors.worst_index >= 0)
+    finding.details.push_back(fmt::format("worst at {}{}: got {:.9g}, expected {:.9g}, allowed difference {:.3g}", tensor.name,
+                                          subscript(errors.worst_index, about.layout.shape), errors.worst_out, errors.worst_reference, errors.worst_bound));
+  findings.add(std::move(finding), static_cast<double>(errors.mismatched));
+  return fmt::format("numerics: {}: {}", tensor.name, errors.why);
+}
+
+std::string NumericsJudge::see(const trial::CallEvidence& call, const std::string& candidate, CaseReport& report, FindingSet& findings) {
+  std::string why;
+  const std::string key = call.run.label + "/" + call.run.values;
+  std::vector<task::TensorLayout> layouts;
+  const std::vector<InputView> inputs = input_views(call, task_, layouts);
+  for (const trial::Output& output : call.outputs) {
+    const task::Tensor* tensor = find_tensor(task_, output.tensor);
+    if (!tensor || output.reference.empty()) continue;
+    Pool now;
+    now.key = key;
+    now.label = call.run.label;
+    now.sizes = call.run.sizes;
+    now.values = call.run.values;
+    now.layout = task::layout(*tensor, call.run.sizes).value_or(task::TensorLayout{});
+    now.storing = storing_line(call.log, &now.kernel);
+    if (now.layout.elements >= kPooledBelow || call.run.calls <= 1) {
+      const Draw draw{output.bytes, output.reference, {}, inputs};
+      const std::string wrong = judge(*tensor, {draw}, now, candidate, &report, findings);
+      if (why.empty()) why = wrong;
+      continue;
+    }
+    if (pools_[tensor->name].key != key) {
+      const std::string earlier = finish(*tensor, candidate, findings);
+      if (why.empty()) why = earlier;
+      pools_[tensor->name] = now;
+    }
+    keep(pools_[tensor->name], output, inputs);
+    if (call.call + 1 < call.run.calls) continue;
+    const std::string wrong = finish(*tensor, candidate, findings);
+    if (why.empty()) why = wrong;
+  }
+  return why;
+}
+
+// An input of another number of elements cannot be what was copied: it is not kept.
+void NumericsJudge::keep(Pool& pool, const trial::Output& output, const std::vector<InputView>& inputs) const {
+  pool.out.push_back(output.bytes);
+  pool.reference.push_back(output.reference);
+  auto& kept = pool.inputs.emplace_back();
+  const bool first = pool.inputs.size() == 1;
+  std::size_t view = 0;
+  for (const task::Tensor& tensor : task_.tensors) {
+    if (tensor.role == task::Role::out || view >= inputs.size()) continue;
+    const InputView& input = inputs[view++];
+    if (input.layout->elements != pool.layout.elements) continue;
+    kept.emplace_back(input.bytes.begin(), input.bytes.end());
+    if (first) pool.input_tensors.push_back(&tensor), pool.input_layouts.push_back(*input.layout);
+  }
+}
+
+std::string NumericsJudge::finish(const task::Tensor& tensor, const std::string& candidate, FindingSet& findings) {
+  const auto entry = pools_.find(tensor.name);
+  if (entry == pools_.end() || entry->second.out.empty()) return {};
+  const Pool pool = std::move(entry->second);
+  pools_.erase(entry);
+  std::vector<std::vector<InputView>> views(pool.out.size());
+  std::vector<Draw> draws;
+  for (std::size_t i = 0; i < pool.out.size(); ++i) {
+    for (std::size_t j = 0; j < pool.inputs[i].size(); ++j)
+      views[i].push_back({pool.input_tensors[j]->dtype, pool.inputs[i][j], &pool.input_layouts[j]});
+    draws.push_back({pool.out[i], pool.reference[i], {}, views[i]});
+  }
+  return judge(tensor, draws, pool, candidate, nullptr, findings);
+}
+
+std::string NumericsJudge::finish(const std::string& candidate, FindingSet& findings) {
+  std::string why;
+  for (const task::Tensor& tensor : task_.tensors) {
+    const std::string wrong = finish(tensor, candidate, findings);
+    if (why.empty()) why = wrong;
+  }
+  return why;
+}
+
+std::optional<std::string> NumericsJudge::blind_output() const {
+  for (const task::Tensor& tensor : task_.tensors) {
+    if (tensor.role == task::Role::in) continue;
+    const auto entry = could_fail_.find(tensor.name);
+    if (entry == could_fail_.end() || !entry->second) return tensor.name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace kforge::judge
