@@ -1,0 +1,15 @@
+# Writes OUTPUT, a C++ file that holds each file of SHEETS (a list) as a string beside its name.
+# A raw string of C++ is limited to 64 KiB; a sheet has a tenth of that.
+set(text "// Written by embed_sheets.cmake from data/gpus; edit the sheets, not this file.\n#include \"hardware/embedded_sheets.h\"\n\n")
+string(APPEND text "namespace kforge::hardware {\nnamespace {\nconstexpr EmbeddedSheet kSheets[] = {\n")
+foreach(sheet ${SHEETS})
+  get_filename_component(name ${sheet} NAME_WLE)
+  file(READ ${sheet} content)
+  string(FIND "${content}" ")kforge\"" clash)
+  if(NOT clash EQUAL -1)
+    message(FATAL_ERROR "${sheet} holds the end mark of the raw string")
+  endif()
+  string(APPEND text "    {\"${name}\", R\"kforge(${content})kforge\"},\n")
+endforeach()
+string(APPEND text "};\n}  // namespace\n\nstd::span<const EmbeddedSheet> embedded_sheets() { return kSheets; }\n\n}  // namespace kforge::hardware\n")
+file(WRITE ${OUTPUT} "${text}")
