@@ -1,0 +1,103 @@
+#include "emulator/race.h"
+
+#include <algorithm>
+
+#include "emulator/race_engine.h"
+
+namespace kforge::emulator {
+
+std::string_view name(RaceKind kind) {
+  constexpr std::string_view kNames[] = {"race-write-write", "race-read-write", "race-write-read", "race-same-value",
+                                         "race-missing-acquire"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+namespace {
+
+// `bytes` bytes at byte `delta` of what the lane stores; false where they are not known.
+bool stored_bytes(const RaceAccess& access, std::uint32_t lane, std::uint32_t delta, std::uint32_t bytes, std::byte* out) {
+  const std::uint32_t element_bytes = access.values.element_bytes;
+  if (element_bytes == 0) return false;
+  for (std::uint32_t i = 0; i < bytes; ++i) {
+    const std::uint32_t element = (delta + i) / element_bytes;
+    if (element >= access.values.element.size() || access.values.element[element] == nullptr) return false;
+    out[i] = access.values.element[element][std::size_t{lane} * access.values.lane_stride + (delta + i) % element_bytes];
+  }
+  return true;
+}
+
+}  // namespace
+
+bool stores_same_value(const RaceAccess& access, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
+                       std::uint32_t other) {
+  if (access.kind != AccessKind::store) return false;
+  std::array<std::byte, 32> mine, theirs;
+  bytes = std::min(bytes, access.bytes);
+  const std::uint64_t start = (*access.addresses)[lane];
+  const auto delta = static_cast<std::uint32_t>(address - start);
+  if (!stored_bytes(access, lane, delta, bytes, mine.data())) return false;
+  if (other < 32 && (access.mask >> other & 1) != 0 && (*access.addresses)[other] == start) {
+    if (!stored_bytes(access, other, delta, bytes, theirs.data())) return false;
+  } else {
+    if (access.memory == nullptr) return false;
+    const std::uint64_t base = access.allocation != nullptr ? access.allocation->base : 0;
+    std::memcpy(theirs.data(), access.memory + (address - base), bytes);
+  }
+  return std::memcmp(mine.data(), theirs.data(), bytes) == 0;
+}
+
+struct RaceDetector::Impl {
+  RaceLog log;
+  RaceStats stats;
+  std::uint64_t cap = 0;
+};
+
+RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes) : impl_(std::make_unique<Impl>()) { impl_->cap = max_shadow_bytes; }
+RaceDetector::~RaceDetector() = default;
+
+void RaceDetector::begin_launch(const RaceMode& mode, std::uint32_t threads_per_block) {
+  end_launch();
+  const auto make = mode.needs_vector_clocks() ? make_clock_engine : make_epoch_engine;
+  engine_ = make(threads_per_block, impl_->log, impl_->stats, impl_->cap);
+}
+
+void RaceDetector::end_launch() {
+  if (engine_ != nullptr) engine_->end_launch();
+  engine_.reset();
+}
+
+BlockRaces* RaceDetector::begin_block(std::uint32_t linear_block, std::uint32_t shared_bytes) {
+  return engine_->begin_block(linear_block, shared_bytes);
+}
+void RaceDetector::end_block(BlockRaces* block) { engine_->end_block(block); }
+void RaceDetector::access(const RaceAccess& access) {
+  if (access.mask != 0) engine_->access(access);
+}
+void RaceDetector::block_barrier(BlockRaces* block) { engine_->block_barrier(block); }
+void RaceDetector::named_barrier(BlockRaces* block, std::span<const std::uint32_t> arrived, std::span<const std::uint32_t> waited) {
+  engine_->named_barrier(block, arrived, waited);
+}
+void RaceDetector::barrier_arrive(BlockRaces* block, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) {
+  engine_->barrier_arrive(block, barrier, warp, mask);
+}
+void RaceDetector::named_barrier_complete(BlockRaces* block, std::uint32_t barrier, std::span<const std::uint32_t> waited) {
+  engine_->named_barrier_complete(block, barrier, waited);
+}
+void RaceDetector::warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) { engine_->warp_sync(block, warp, mask); }
+void RaceDetector::fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) {
+  engine_->fence(block, warp, mask, scope);
+}
+void RaceDetector::release(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
+  engine_->release(block, warp, mask, key, scope);
+}
+void RaceDetector::acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
+  engine_->acquire(block, warp, mask, key, scope);
+}
+std::vector<Race> RaceDetector::take_races() { return impl_->log.take(); }
+RaceStats RaceDetector::stats() const {
+  RaceStats stats = impl_->stats;
+  stats.peak_shadow_bytes = std::max(stats.peak_shadow_bytes, stats.shadow_bytes);
+  return stats;
+}
+
+}  // namespace kforge::emulator

@@ -1,0 +1,305 @@
+// The epoch engine. Each block counts barrier intervals, each warp its synchronisations within the interval; both are one
+// clock: a barrier sets all warps' clocks past the largest. An access is one word: clock, location, "many", thread, clock on
+// top, so that "ordered before every thread of the block" is one comparison with the clock of the last barrier.
+//
+// Where several threads made unordered reads (or strong accesses), `many` says how far apart the two that we know of are. That
+// is enough here: once two warps read in one interval, any writer in the interval is unordered with at least one of them,
+// and after the next barrier with none. Blocks are never ordered with each other.
+#include <algorithm>
+
+#include "emulator/race_engine.h"
+
+namespace kforge::emulator {
+namespace {
+
+using Slot = std::uint64_t;  // clock:31 location:20 unused:1 many:2 thread:10; 0: no access
+enum Many : std::uint64_t { kOne, kLanes, kWarps, kBlocks };
+constexpr int kClockAt = 33, kLocationAt = 13, kManyAt = 10;
+constexpr Slot kThreadMask = (1u << kManyAt) - 1;
+constexpr std::uint32_t kClockRestart = 1u << 30;
+
+std::uint32_t location_of(Slot slot) { return static_cast<std::uint32_t>(slot >> kLocationAt) & kMaxLocation; }
+Many many_of(Slot slot) { return static_cast<Many>(slot >> kManyAt & 3); }
+std::uint32_t thread_of(Slot slot) { return static_cast<std::uint32_t>(slot & kThreadMask); }
+Slot with_many(Slot slot, Many many) { return (slot & ~(Slot{3} << kManyAt)) | static_cast<Slot>(many) << kManyAt; }
+
+struct SharedCell {
+  Slot slot = 0;
+};
+struct GlobalCell {
+  Slot slot = 0;
+  std::uint32_t block = 0;
+};
+
+struct EpochBlock : BlockRaces {
+  std::uint32_t barrier_clock = 0;                 // accesses up to here are ordered before all threads
+  std::array<std::uint32_t, 32> warp_clock{};      // of accesses made now
+  CellChunk<SharedCell> shared;
+};
+
+// What one request needs to know of the accesses it meets.
+struct Here {
+  const RaceAccess& access;
+  std::uint32_t block;
+  std::uint32_t warp;
+  Slot block_limit;   // below: ordered before all threads of the block
+  Slot warp_limit;    // below, and of this warp: ordered before this warp's lanes
+  Slot stamp;         // clock and location of this access
+};
+
+bool other_block(const SharedCell&, const Here&) { return false; }
+bool other_block(const GlobalCell& cell, const Here& here) { return cell.slot != 0 && cell.block != here.block; }
+void set_block(SharedCell&, const Here&) {}
+void set_block(GlobalCell& cell, const Here& here) { cell.block = here.block; }
+std::uint32_t block_of(const SharedCell&, const Here& here) { return here.block; }
+std::uint32_t block_of(const GlobalCell& cell, const Here&) { return cell.block; }
+
+template <class Cell>
+bool is_ordered(const Cell& cell, std::uint32_t thread, const Here& here) {
+  if (many_of(cell.slot) == kBlocks || other_block(cell, here)) return false;
+  if (cell.slot < here.block_limit) return true;
+  if (many_of(cell.slot) == kWarps || thread_of(cell.slot) / 32 != here.warp) return false;
+  return cell.slot < here.warp_limit || (many_of(cell.slot) == kOne && thread_of(cell.slot) == thread);
+}
+
+// Adds an access to those remembered that may run at the same time.
+template <class Cell>
+void merge(Cell& cell, std::uint32_t thread, const Here& here) {
+  if (many_of(cell.slot) == kBlocks) return;
+  const Slot mine = here.stamp | thread;
+  if (is_ordered(cell, thread, here)) {
+    cell.slot = mine;
+  } else if (other_block(cell, here)) {
+    cell.slot = with_many(mine, kBlocks);
+  } else if (many_of(cell.slot) <= kLanes && thread_of(cell.slot) / 32 == here.warp) {
+    cell.slot = with_many(mine, kLanes);
+  } else {
+    cell.slot = with_many(std::max(cell.slot, mine), kWarps);
+  }
+  set_block(cell, here);
+}
+
+class EpochEngine final : public RaceEngine {
+ public:
+  EpochEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap)
+      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap) {}
+
+  BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override;
+  void end_block(BlockRaces* block) override { free_.push_back(static_cast<EpochBlock*>(block)); }
+  void access(const RaceAccess& access) override;
+  void block_barrier(BlockRaces* handle) override {
+    auto& block = *static_cast<EpochBlock*>(handle);
+    block.barrier_clock = *std::max_element(block.warp_clock.begin(), block.warp_clock.end());
+    block.warp_clock.fill(block.barrier_clock + 1);
+  }
+  void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t) override { ++static_cast<EpochBlock*>(block)->warp_clock[warp]; }
+  void end_launch() override { cells_.release_all(); }
+
+  // RaceMode sends kernels with these to the clock engine.
+  void named_barrier(BlockRaces* block, std::span<const std::uint32_t>, std::span<const std::uint32_t>) override { block_barrier(block); }
+  void barrier_arrive(BlockRaces*, std::uint32_t, std::uint32_t, std::uint32_t) override {}
+  void named_barrier_complete(BlockRaces* block, std::uint32_t, std::span<const std::uint32_t>) override { block_barrier(block); }
+  void fence(BlockRaces*, std::uint32_t, std::uint32_t, ptx::Scope) override {}
+  void release(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) override {}
+  void acquire(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) override {}
+
+ private:
+  void shared_access(EpochBlock& block, const Here& here);
+  void shared_loads(CellChunk<SharedCell>& chunk, const Here& here);
+  void global_access(const Here& here);
+  void global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset);
+  template <class Cell>
+  void refine(CellChunk<Cell>& chunk, std::uint32_t shift);
+  template <class Cell>
+  void touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
+  template <class Cell>
+  void report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
+              const Here& here);
+  template <class Cell>
+  Cell* plane_cells(CellChunk<Cell>& chunk, Plane plane) {
+    if (chunk.planes[plane] == nullptr) [[unlikely]] {
+      chunk.planes[plane] = std::make_unique<Cell[]>(chunk.cells());
+      stats_.shadow_bytes += sizeof(Cell) * chunk.cells();
+    }
+    return chunk.planes[plane].get();
+  }
+
+  std::uint32_t threads_;
+  RaceLog& log_;
+  RaceStats& stats_;
+  CellStore<GlobalCell> cells_;
+  std::vector<std::unique_ptr<EpochBlock>> blocks_;
+  std::vector<EpochBlock*> free_;
+  std::uint8_t finest_shared_ = 4;   // so that the next block begins with the cells that the last one ended with
+};
+
+BlockRaces* EpochEngine::begin_block(std::uint32_t linear, std::uint32_t shared_bytes) {
+  if (free_.empty()) {
+    blocks_.push_back(std::make_unique<EpochBlock>());
+    free_.push_back(blocks_.back().get());
+  }
+  EpochBlock& block = *free_.back();
+  free_.pop_back();
+  // A reused window keeps its cells: its clock runs on, so that all of them are ordered before the new block.
+  if (block.shared.bytes != shared_bytes || block.shared.shift != finest_shared_ || block.barrier_clock > kClockRestart) {
+    block = EpochBlock{};
+    block.shared.bytes = shared_bytes;
+    block.shared.shift = finest_shared_;
+  }
+  block.linear = linear;
+  block.threads = threads_;
+  block_barrier(&block);
+  return &block;
+}
+
+template <class Cell>
+void EpochEngine::refine(CellChunk<Cell>& chunk, std::uint32_t shift) {
+  if (chunk.rows)
+    chunk.subdivide(5, stats_.shadow_bytes, [](Cell cell, std::uint32_t lane) {
+      if (cell.slot != 0 && many_of(cell.slot) == kOne) cell.slot += lane;
+      return cell;
+    });
+  if (shift < chunk.shift)
+    chunk.subdivide(chunk.shift - shift, stats_.shadow_bytes, [](const Cell& cell, std::uint32_t) { return cell; });
+}
+
+template <class Cell>
+void EpochEngine::report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first,
+                         Plane second, const Here& here) {
+  const RaceAccess& access = here.access;
+  Race race;
+  race.shared = access.allocation == nullptr;
+  const std::uint64_t start = (*access.addresses)[lane];
+  const std::uint64_t cell_start = race.shared ? std::uint64_t{index} << chunk.cell_shift()
+                                               : start - ((start - access.allocation->base) & (kChunkBytes - 1)) +
+                                                     (std::uint64_t{index} << chunk.cell_shift());
+  race.address = std::max(start, cell_start);
+  const Many many = many_of(cell.slot);
+  const bool mine_too = many == kBlocks && block_of(cell, here) == here.block;  // the other block is not remembered
+  race.across_blocks = many == kBlocks || block_of(cell, here) != here.block;
+  const std::uint32_t thread = here.warp * 32 + lane;
+  race.first = {mine_too ? RaceParty::kUnknown : block_of(cell, here), mine_too ? RaceParty::kUnknown : thread_of(cell.slot),
+                location_of(cell.slot), is_write(first), is_strong(first)};
+  if (!race.across_blocks && many != kOne && race.first.thread == thread) race.first.thread = RaceParty::kUnknown;
+  race.second = {here.block, thread, static_cast<std::uint32_t>(here.stamp >> kLocationAt) & kMaxLocation, is_write(second),
+                 is_strong(second)};
+  race.bytes = access.bytes;
+  race.kind = kind_of(first, second);
+  const bool this_request = !race.across_blocks && thread_of(cell.slot) / 32 == here.warp && many == kOne;
+  bool same = race.kind == RaceKind::write_write;
+  const std::uint32_t last_lane = chunk.rows ? 31 : lane;   // a row stands for all lanes
+  for (std::uint32_t each = lane; same && each <= last_lane; ++each)
+    same = stores_same_value(access, each, chunk.rows ? (*access.addresses)[each] : race.address, 1u << chunk.shift,
+                             this_request ? thread_of(cell.slot) % 32 : 32);
+  if (same) race.kind = RaceKind::same_value;
+  race.advice = same;
+  log_.add(race);
+}
+
+template <class Cell>
+void EpochEngine::touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here) {
+  const std::uint32_t thread = here.warp * 32 + lane;
+  for (std::uint32_t other = 0; other < kPlanes; ++other) {
+    if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
+    const Cell& cell = chunk.planes[other][index];
+    if (cell.slot != 0 && !is_ordered(cell, thread, here)) report(chunk, cell, index, lane, static_cast<Plane>(other), plane, here);
+  }
+  Cell& cell = plane_cells(chunk, plane)[index];
+  if (plane == kWrite) {
+    cell.slot = here.stamp | thread;
+    set_block(cell, here);
+  } else {
+    merge(cell, thread, here);
+  }
+}
+
+// The most frequent case of all: plain loads, cells as wide as the access, no strong accesses in the block.
+void EpochEngine::shared_loads(CellChunk<SharedCell>& chunk, const Here& here) {
+  const LaneAddresses& addresses = *here.access.addresses;
+  SharedCell* reads = plane_cells(chunk, kRead);
+  const SharedCell* writes = plane_cells(chunk, kWrite);
+  const std::uint32_t shift = chunk.shift;
+  std::uint64_t previous = ~std::uint64_t{0};
+  bool previous_shared = false;   // the last cell is known to be read by several warps, or by several lanes now
+  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const std::uint64_t index = addresses[lane] >> shift;
+    if (index == previous && previous_shared) continue;
+    previous_shared = index == previous;
+    previous = index;
+    if (writes[index].slot >= here.block_limit && !is_ordered(writes[index], here.warp * 32 + lane, here)) {
+      previous_shared = false;
+      report(chunk, writes[index], static_cast<std::uint32_t>(index), lane, kWrite, kRead, here);
+    }
+    SharedCell& read = reads[index];
+    if (read.slot < here.block_limit) read.slot = here.stamp | (here.warp * 32 + lane);
+    else if (many_of(read.slot) < kWarps) merge(read, here.warp * 32 + lane, here);
+  }
+}
+
+void EpochEngine::shared_access(EpochBlock& block, const Here& here) {
+  CellChunk<SharedCell>& chunk = block.shared;
+  const std::uint8_t shift = CellStore<SharedCell>::shift_of(here.access.bytes);
+  if (shift < chunk.shift) {
+    refine(chunk, shift);
+    finest_shared_ = std::min(finest_shared_, shift);
+  }
+  const bool plain_load = here.access.kind == AccessKind::load && !here.access.strong;
+  if (plain_load && here.access.bytes == 1u << chunk.shift && chunk.planes[kStrongWrite] == nullptr) return shared_loads(chunk, here);
+  const std::uint32_t cells = std::max(1u, here.access.bytes >> chunk.shift);
+  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const auto index = static_cast<std::uint32_t>((*here.access.addresses)[lane] >> chunk.shift);
+    const Plane plane = plane_of(here.access, lane);
+    for (std::uint32_t i = 0; i < cells; ++i) touch(chunk, index + i, lane, plane, here);
+  }
+}
+
+void EpochEngine::global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset) {
+  touch(chunk, offset >> chunk.cell_shift(), 0, plane_of(here.access, 0), here);
+}
+
+void EpochEngine::global_access(const Here& here) {
+  Allocation& allocation = *here.access.allocation;
+  const std::uint32_t bytes = here.access.bytes;
+  const bool row = is_row(here.access, allocation.base);
+  const std::uint8_t shift = CellStore<GlobalCell>::shift_of(bytes);
+  std::uint64_t chunk_number = ~std::uint64_t{0};
+  CellChunk<GlobalCell>* chunk = nullptr;
+  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const std::uint64_t offset = (*here.access.addresses)[lane] - allocation.base;
+    if (offset >> kChunkShift != chunk_number) {
+      chunk_number = offset >> kChunkShift;
+      chunk = cells_.chunk(allocation, offset, bytes, row);
+      if (chunk != nullptr && row && chunk->rows && chunk->shift == shift)
+        return global_row(here, *chunk, offset & (kChunkBytes - 1));
+      if (chunk != nullptr && (chunk->rows || shift < chunk->shift)) refine(*chunk, shift);
+    }
+    if (chunk == nullptr) {
+      ++stats_.unchecked_accesses;
+      continue;
+    }
+    const auto index = static_cast<std::uint32_t>(offset & (kChunkBytes - 1)) >> chunk->shift;
+    const Plane plane = plane_of(here.access, lane);
+    for (std::uint32_t i = 0; i < std::max(1u, bytes >> chunk->shift); ++i) touch(*chunk, index + i, lane, plane, here);
+  }
+}
+
+void EpochEngine::access(const RaceAccess& access) {
+  auto& block = *static_cast<EpochBlock*>(access.block);
+  const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
+  const Slot clock = block.warp_clock[access.warp];
+  const Here here{access, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
+                  clock << kClockAt | Slot{location} << kLocationAt};
+  if (access.allocation == nullptr) shared_access(block, here);
+  else global_access(here);
+}
+
+}  // namespace
+
+std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap) {
+  return std::make_unique<EpochEngine>(threads, log, stats, cap);
+}
+
+}  // namespace kforge::emulator
