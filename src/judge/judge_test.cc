@@ -1,0 +1,354 @@
+// The verdict algebra of contracts.md, on made-up evidence.
+#include "judge/judge.h"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/contract_table.h"
+#include "task/contract_ids.h"
+
+namespace kforge::judge {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+task::Task copy_task() {
+  task::Task task;
+  task.name = "double";
+  task.path = "task.toml";
+  task.function = "twice";
+  task.tensors.push_back({"x", task::Dtype::f32, {"n"}, {}, task::Role::in, {}});
+  task.tensors.push_back({"y", task::Dtype::f32, {"n"}, {}, task::Role::out, {}});
+  task.measure.push_back({{"n", 64}});
+  return task;
+}
+
+hardware::DataSheet sheet() {
+  auto found = hardware::find_sheet("h200");
+  return found.value();
+}
+
+std::vector<std::byte> bytes_of(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+evidence::KernelProfile clean_profile() {
+  using evidence::Metric;
+  evidence::KernelProfile kernel;
+  kernel.kernel = "_Z5twicePKfPf";
+  kernel.launch_count = 1;
+  kernel.launches.push_back({{1, 1, 1}, {64, 1, 1}, 0, 0});
+  evidence::LineProfile line;
+  line.position.frames.push_back({"twice.cu", 7, 3, ""});
+  line.counters[Metric::inst_executed] = 20;
+  line.counters[Metric::thread_inst_executed] = 640;
+  line.counters[Metric::global_requests] = 4;
+  line.counters[Metric::global_sectors] = 16;
+  line.counters[Metric::global_sectors_ideal] = 16;
+  line.counters[Metric::global_sectors_aligned_ideal] = 16;
+  line.counters[Metric::global_load_bytes] = 256;
+  line.counters[Metric::global_store_bytes] = 256;
+  kernel.totals = line.counters;
+  kernel.lines.push_back(line);
+  return kernel;
+}
+
+trial::CallEvidence good_call(bool measure) {
+  trial::CallEvidence call;
+  call.run.sizes = {{"n", 64}};
+  call.run.label = "n=64";
+  call.run.measure = measure;
+  call.completed = true;
+  std::vector<float> x, y;
+  trial::Output output{"y", {}, {}};
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(static_cast<float>(i % 7) - 3.5f);
+    y.push_back(2 * x.back());
+    output.reference.push_back(2.0 * x.back());
+  }
+  output.bytes = bytes_of(y);
+  call.outputs.push_back(output);
+  call.inputs.push_back(bytes_of(x));
+  call.log.kernels.push_back(clean_profile());
+  call.log.coverage.push_back({"y", 64, 0, 0, 0});
+  return call;
+}
+
+trial::TrialResult good_trial() {
+  trial::TrialResult trial;
+  trial.artefact.ok = true;
+  trial.artefact.kernels.push_back({"_Z5twicePKfPf", 16, 0, 0, 0, 0, 0, 0});
+  return trial;
+}
+
+evidence::Violation violation(const std::string& contract, std::uint32_t line) {
+  evidence::Violation v;
+  v.contract = contract;
+  v.message = "something happened";
+  v.where.frames.push_back({"/usr/include/cuda.h", 99, 1, "helper"});
+  v.where.frames.push_back({"twice.cu", line, 5, ""});
+  return v;
+}
+
+class Judging : public testing::Test {
+ protected:
+  Verdict conclude(const std::vector<trial::CallEvidence>& calls, bool only_correctness = false) {
+    Judge judge(task_, sheet_, {"twice.cu", only_correctness});
+    for (const trial::CallEvidence& call : calls) judge.see(call);
+    auto verdict = judge.conclude(trial_);
+    EXPECT_TRUE(verdict) << to_string(verdict.error());
+    return verdict.value_or(Verdict{});
+  }
+  const ContractReport& contract(const Verdict& verdict, std::string_view id) {
+    for (const ContractReport& c : verdict.contracts)
+      if (c.id == id) return c;
+    throw std::logic_error("no such contract");
+  }
+  std::vector<std::string> failed(const Verdict& verdict) {
+    std::vector<std::string> ids;
+    for (const ContractReport& c : verdict.contracts)
+      if (c.status == Status::failed) ids.push_back(c.id);
+    return ids;
+  }
+
+  task::Task task_ = copy_task();
+  hardware::DataSheet sheet_ = sheet();
+  trial::TrialResult trial_ = good_trial();
+};
+
+TEST_F(Judging, AcceptsWhatHoldsEveryContract) {
+  const Verdict verdict = conclude({good_call(true)});
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted) << verdict.why;
+  EXPECT_EQ(exit_code(verdict), 0);
+  EXPECT_THAT(verdict.findings, IsEmpty());
+}
+
+TEST_F(Judging, ListsWhatIsUnknownAsUnproven) {
+  const Verdict verdict = conclude({good_call(true)});
+  EXPECT_THAT(verdict.unproven, Contains(HasSubstr("memory.reuse")));
+  EXPECT_THAT(verdict.unproven, Contains(HasSubstr("compute.issue")));
+}
+
+TEST_F(Judging, NothingRunIsAnErrorAndNeverAccepted) {
+  const Verdict verdict = conclude({});
+  EXPECT_EQ(verdict.status, VerdictStatus::error);
+  EXPECT_EQ(exit_code(verdict), 3);
+}
+
+TEST_F(Judging, WithoutAMeasuredSizePerformanceIsUnknown) {
+  EXPECT_EQ(conclude({good_call(false)}).status, VerdictStatus::error);
+  EXPECT_EQ(conclude({good_call(false)}, true).status, VerdictStatus::accepted);
+}
+
+TEST_F(Judging, ViolationsRejectAtTheCandidatesOwnLine) {
+  for (const std::string id : {"safety.bounds", "safety.races", "safety.barriers", "safety.uninitialised", "safety.async", "launch.limits"}) {
+    trial::CallEvidence call = good_call(true);
+    call.log.violations.push_back(violation(id, 7));
+    const Verdict verdict = conclude({call});
+    EXPECT_EQ(verdict.status, VerdictStatus::rejected);
+    EXPECT_THAT(failed(verdict), ElementsAre(id));
+    ASSERT_EQ(verdict.findings.size(), 1u);
+    EXPECT_EQ(verdict.findings[0].line, 7u);
+    EXPECT_EQ(verdict.findings[0].file, "twice.cu");
+  }
+}
+
+TEST_F(Judging, AdviceDoesNotReject) {
+  trial::CallEvidence call = good_call(true);
+  call.log.violations.push_back(violation("safety.races", 7));
+  call.log.violations.back().advice = true;
+  const Verdict verdict = conclude({call});
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted);
+  EXPECT_EQ(verdict.findings.size(), 1u);
+}
+
+TEST_F(Judging, OneFindingPerContractAndLine) {
+  trial::CallEvidence call = good_call(true);
+  for (int i = 0; i < 3; ++i) call.log.violations.push_back(violation("safety.races", 7));
+  call.log.violations.push_back(violation("safety.races", 8));
+  const Verdict verdict = conclude({call});
+  ASSERT_EQ(verdict.findings.size(), 2u);
+  EXPECT_EQ(verdict.findings[0].count, 3u);
+}
+
+TEST_F(Judging, ProcessFaultsRejectByTheirOwnContract) {
+  for (const std::string id : {"run.crash", "run.hang", "run.exit", "run.limit"}) {
+    trial::CallEvidence call = good_call(true);
+    call.completed = false;
+    call.fault = {id, "it did"};
+    EXPECT_THAT(failed(conclude({call})), Contains(id));
+  }
+}
+
+TEST_F(Judging, DeviceEndingsRejectByTheirOwnContract) {
+  using evidence::Ending;
+  const std::pair<Ending, std::string> table[] = {{Ending::hang, "run.hang"}, {Ending::limit, "run.limit"}, {Ending::trap, "run.crash"}};
+  for (const auto& [ending, id] : table) {
+    trial::CallEvidence call = good_call(true);
+    call.log.ending = ending;
+    EXPECT_THAT(failed(conclude({call})), Contains(id));
+  }
+}
+
+TEST_F(Judging, WrongValuesRejectByNumerics) {
+  trial::CallEvidence call = good_call(true);
+  call.outputs[0].reference[5] += 0.01;
+  const Verdict verdict = conclude({call});
+  EXPECT_THAT(failed(verdict), ElementsAre("numerics"));
+  EXPECT_EQ(verdict.findings[0].line, 7u) << "where most bytes are stored";
+  EXPECT_EQ(verdict.cases[0].status, Status::failed);
+}
+
+TEST_F(Judging, UnwrittenOutputRejectsByCoverage) {
+  trial::CallEvidence call = good_call(true);
+  call.log.coverage[0].unwritten = 1;
+  EXPECT_THAT(failed(conclude({call})), ElementsAre("launch.coverage"));
+}
+
+TEST_F(Judging, SampledBlocksProveNothingAboutCorrectness) {
+  trial::CallEvidence call = good_call(true);
+  call.sampled = true;
+  call.log.sampled_blocks = 8;
+  call.outputs.clear();
+  EXPECT_EQ(conclude({call}).status, VerdictStatus::error) << "no call ran whole";
+  const Verdict verdict = conclude({good_call(false), call});
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted);
+  EXPECT_THAT(verdict.unproven, Contains(HasSubstr("correctness at n=64")));
+}
+
+TEST_F(Judging, ADegenerateReferenceAloneIsATaskThatCannotFail) {
+  trial::CallEvidence call = good_call(true);
+  call.outputs[0].reference.assign(64, 0.0);
+  call.outputs[0].bytes.assign(256, std::byte{0});
+  Judge judge(task_, sheet_, {"twice.cu", false});
+  judge.see(call);
+  const auto verdict = judge.conclude(trial_);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, ErrorCode::bad_input);
+  EXPECT_THAT(verdict.error().message, HasSubstr("check cannot fail"));
+}
+
+TEST_F(Judging, MannersAreTheInterface) {
+  trial::CallEvidence call = good_call(true);
+  call.log.changed_inputs.push_back("x");
+  EXPECT_THAT(failed(conclude({call})), ElementsAre("interface"));
+  call = good_call(true);
+  call.log.calls.push_back({"cudaMalloc", "workspace", true, 0, "", 1});
+  EXPECT_THAT(failed(conclude({call})), ElementsAre("interface"));
+  task_.allow.push_back("workspace");
+  EXPECT_EQ(conclude({call}).status, VerdictStatus::accepted);
+}
+
+TEST_F(Judging, AFailedBuildIsRejectedWithItsDiagnostic) {
+  trial_.artefact = {};
+  trial_.artefact.failure = "compile";
+  trial_.artefact.diagnostics.push_back({"twice.cu", 3, 9, build::Severity::error, "identifier \"z\" is undefined", "nvcc"});
+  const Verdict verdict = conclude({});
+  EXPECT_EQ(verdict.status, VerdictStatus::rejected);
+  EXPECT_THAT(failed(verdict), ElementsAre("build"));
+  EXPECT_EQ(verdict.findings[0].line, 3u);
+}
+
+TEST_F(Judging, WastedSectorsFailCoalescingAtTheHotLine) {
+  using evidence::Metric;
+  trial::CallEvidence call = good_call(true);
+  auto& kernel = call.log.kernels[0];
+  kernel.lines[0].counters[Metric::global_sectors] = kernel.totals[Metric::global_sectors] = 21;
+  EXPECT_THAT(failed(conclude({call})), Contains("memory.coalescing"));
+  kernel.lines[0].counters[Metric::global_sectors] = kernel.totals[Metric::global_sectors] = 20;
+  EXPECT_THAT(failed(conclude({call})), Not(Contains("memory.coalescing"))) << "1.25 is allowed";
+}
+
+TEST_F(Judging, ColdLinesDoNotCount) {
+  using evidence::Metric;
+  trial::CallEvidence call = good_call(true);
+  auto& kernel = call.log.kernels[0];
+  evidence::LineProfile cold;
+  cold.position.frames.push_back({"twice.cu", 9, 1, ""});
+  cold.counters[Metric::global_sectors] = 9;
+  cold.counters[Metric::global_sectors_ideal] = 1;
+  kernel.lines.push_back(cold);
+  kernel.totals[Metric::global_sectors] = 1000;
+  EXPECT_THAT(failed(conclude({call})), Not(Contains("memory.coalescing")));
+  kernel.totals[Metric::global_sectors] = 900;
+  EXPECT_THAT(failed(conclude({call})), Contains("memory.coalescing"));
+}
+
+TEST_F(Judging, ExtraWavefrontsFailBanks) {
+  using evidence::Metric;
+  trial::CallEvidence call = good_call(true);
+  auto& kernel = call.log.kernels[0];
+  for (auto* counters : {&kernel.lines[0].counters, &kernel.totals}) {
+    (*counters)[Metric::shared_wavefronts] = 101;
+    (*counters)[Metric::shared_wavefronts_ideal] = 100;
+  }
+  EXPECT_THAT(failed(conclude({call})), ElementsAre("shared.banks"));
+}
+
+TEST_F(Judging, IdleLanesFailDivergence) {
+  using evidence::Metric;
+  trial::CallEvidence call = good_call(true);
+  auto& kernel = call.log.kernels[0];
+  kernel.lines[0].counters[Metric::thread_inst_executed] = kernel.totals[Metric::thread_inst_executed] = 20 * 23;
+  EXPECT_THAT(failed(conclude({call})), ElementsAre("compute.divergence"));
+}
+
+TEST_F(Judging, SpillsFail) {
+  trial_.artefact.kernels[0].spill_store_bytes = 4;
+  EXPECT_THAT(failed(conclude({good_call(true)})), ElementsAre("registers.spill"));
+}
+
+TEST_F(Judging, WithAGoalPerformanceExplainsAndTheGoalDecides) {
+  trial_.artefact.kernels[0].spill_store_bytes = 4;
+  task_.goal = task::Goal{};
+  task_.goal->us = 10;
+  const Verdict verdict = conclude({good_call(true)});
+  EXPECT_EQ(verdict.status, VerdictStatus::error) << "the goal is must-know, and unknown without a clock";
+  EXPECT_EQ(contract(verdict, "registers.spill").level, Level::advice);
+  EXPECT_EQ(contract(verdict, "registers.spill").status, Status::failed);
+}
+
+TEST_F(Judging, TheTaskMayMoveLevelsAndThresholds) {
+  trial_.artefact.kernels[0].spill_store_bytes = 4;
+  task_.contracts["registers.spill"].level = task::Level::off;
+  EXPECT_EQ(contract(conclude({good_call(true)}), "registers.spill").status, Status::off);
+  EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
+  task_.contracts["registers.spill"] = {};
+  task_.contracts["registers.spill"].thresholds["max_bytes"] = 8;
+  EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
+}
+
+TEST_F(Judging, OnlyCorrectnessLeavesPerformanceOff) {
+  trial_.artefact.kernels[0].spill_store_bytes = 4;
+  const Verdict verdict = conclude({good_call(true)}, true);
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted);
+  EXPECT_EQ(contract(verdict, "registers.spill").status, Status::off);
+}
+
+TEST(ContractTable, HasTheTasksIds) {
+  std::vector<std::pair<std::string_view, std::string_view>> own, tasks;
+  for (const ContractRow& row : contract_table()) {
+    EXPECT_EQ(find_contract(row.id), &row);
+    own.emplace_back(row.id, row.threshold);
+  }
+  for (const task::ContractId& id : task::kContractIds) tasks.emplace_back(id.id, id.threshold);
+  EXPECT_THAT(own, testing::UnorderedElementsAreArray(tasks));
+  EXPECT_EQ(find_contract("memory.colescing"), nullptr);
+}
+
+TEST(ReadableKernel, KeepsTemplatesAndDropsParameters) {
+  EXPECT_EQ(readable_kernel("_Z1kPKfPfi"), "k");
+  EXPECT_EQ(readable_kernel("_ZN12_GLOBAL__N_112softmax_rowsILb1EEEvPKfPfif"), "(anonymous namespace)::softmax_rows<true>");
+  EXPECT_EQ(readable_kernel("plain"), "plain");
+}
+
+}  // namespace
+}  // namespace kforge::judge
