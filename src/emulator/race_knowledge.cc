@@ -45,12 +45,11 @@ void append(std::vector<KnowledgeEntry>& out, std::size_t& block_begin, const Kn
 std::uint32_t Knowledge::known(std::uint32_t block, std::uint32_t warp, std::uint32_t lanes, RaceTime time) const {
   if (body_ == nullptr) return 0;
   const auto& entries = body_->entries;
-  auto entry = entries.begin();
-  if (entries.size() > 4)
-    entry = std::lower_bound(entries.begin(), entries.end(), block, [](const KnowledgeEntry& e, std::uint32_t b) { return e.block < b; });
+  auto entry = std::lower_bound(entries.begin(), entries.end(), block,
+                                [](const KnowledgeEntry& e, std::uint32_t wanted) { return e.block < wanted; });
   std::uint32_t found = 0;
-  for (; entry != entries.end() && entry->block <= block && entry->warp <= warp + 1; ++entry) {
-    if (entry->block != block || entry->time < time) continue;
+  for (; entry != entries.end() && entry->block == block && entry->warp <= warp + 1; ++entry) {
+    if (entry->time < time) continue;
     if (entry->warp == KnowledgeEntry::kWholeBlock) return lanes;
     if (entry->warp == warp + 1) found |= entry->lanes;
   }
