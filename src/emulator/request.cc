@@ -51,6 +51,35 @@ SectorCount count_consecutive(std::uint64_t base, std::uint32_t span) {
   return {sectors, sectors, static_cast<std::uint32_t>((span + kSectorBytes - 1) / kSectorBytes), span};
 }
 
+constexpr std::uint64_t kWindowBytes = 64 * kSectorBytes;
+
+// Requests within 2 KiB, aligned to their width: one bit a sector, one bit a lane's unit. False: not of that kind.
+bool count_in_window(const std::uint64_t* active, std::uint32_t count, std::uint32_t bytes, SectorCount& result) {
+  std::uint64_t lowest = active[0], highest = active[0], low_bits = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    lowest = std::min(lowest, active[i]);
+    highest = std::max(highest, active[i]);
+    low_bits |= active[i];
+  }
+  const std::uint64_t base = lowest / kSectorBytes * kSectorBytes;
+  if ((low_bits & (bytes - 1)) != 0 || bytes > kSectorBytes || highest - base >= kWindowBytes) return false;
+  const int shift = std::countr_zero(bytes);
+  std::array<std::uint64_t, kWindowBytes / 64> units{};
+  std::uint64_t sectors = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t offset = active[i] - base;
+    sectors |= std::uint64_t{1} << offset / kSectorBytes;   // aligned: a unit lies in one sector
+    std::uint64_t& word = units[offset >> shift >> 6];
+    const std::uint64_t bit = std::uint64_t{1} << (offset >> shift & 63);
+    result.distinct_bytes += (word & bit) == 0 ? bytes : 0;
+    word |= bit;
+  }
+  result.sectors = static_cast<std::uint32_t>(std::popcount(sectors));
+  result.ideal = static_cast<std::uint32_t>((lowest - base + result.distinct_bytes + kSectorBytes - 1) / kSectorBytes);
+  result.aligned_ideal = static_cast<std::uint32_t>((result.distinct_bytes + kSectorBytes - 1) / kSectorBytes);
+  return true;
+}
+
 // The most distinct units that fall on one group of banks. A unit is a word, or the aligned 8 or 16 bytes of a lane: its
 // words lie in neighbouring banks that no other unit shares in part, so units may be counted in place of words.
 std::uint32_t busiest_group(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t unit_shift) {
@@ -59,8 +88,11 @@ std::uint32_t busiest_group(const LaneAddresses& addresses, std::uint32_t mask, 
   std::array<std::uint8_t, 32> next;
   std::array<std::uint8_t, kBanks> head, population;
   std::uint32_t seen = 0, count = 0, busiest = 0;
+  std::uint64_t previous = ~std::uint64_t{0};
   for (; mask != 0; mask &= mask - 1) {
     const std::uint64_t unit = addresses[std::countr_zero(mask)] >> unit_shift;
+    if (unit == previous) continue;
+    previous = unit;
     const auto group = static_cast<std::uint32_t>(unit) & group_mask;
     if ((seen >> group & 1) == 0) {
       seen |= 1u << group;
@@ -100,6 +132,8 @@ SectorCount count_sectors(const LaneAddresses& addresses, std::uint32_t mask, st
   LaneAddresses active;
   bool ascending = false;
   const std::uint32_t count = gather(addresses, mask, active, ascending);
+  SectorCount result;
+  if (!ascending && count_in_window(active.data(), count, bytes, result)) return result;
   if (!ascending) std::sort(active.begin(), active.begin() + count);
   return count_sorted(active.data(), count, bytes);
 }
