@@ -36,6 +36,14 @@ void wavefronts(benchmark::State& state) {
   const LaneAddresses addresses = make(static_cast<Shape>(state.range(0)), bytes);
   for (auto _ : state) benchmark::DoNotOptimize(count_wavefronts(addresses, ~0u, bytes));
 }
+void wavefronts_remembered(benchmark::State& state) {
+  WavefrontMemo memo;
+  LaneAddresses addresses = make(static_cast<Shape>(state.range(0)), 4);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(memo.count(addresses, ~0u, 4));
+    benchmark::DoNotOptimize(addresses);
+  }
+}
 void shadow_lookup(benchmark::State& state) {
   ByteShadow shadow(8192);
   shadow.mark_range(0, 4096, true);   // never complete
@@ -101,6 +109,7 @@ void race_global(benchmark::State& state) {
 
 BENCHMARK(sectors)->DenseRange(kConsecutive, kScattered)->ArgName("shape");
 BENCHMARK(wavefronts)->ArgsProduct({{kConsecutive, kBroadcast, kTileRow, kTileColumn, kScattered}, {4, 16}})->ArgNames({"shape", "bytes"});
+BENCHMARK(wavefronts_remembered)->DenseRange(kConsecutive, kScattered)->ArgName("shape");
 BENCHMARK(shadow_lookup)->DenseRange(kConsecutive, kScattered)->ArgName("shape");
 BENCHMARK(race_shared_loads)->ArgsProduct({{kConsecutive, kBroadcast, kTileRow, kTileColumn, kScattered}, {4, 16}})->ArgNames({"shape", "bytes"});
 BENCHMARK(race_global)->ArgsProduct({{0, 4}, {0, 1}})->ArgNames({"skew", "clocks"});

@@ -35,6 +35,37 @@ struct WavefrontCount {
 // `addresses` are offsets in the block's shared window.
 WavefrontCount count_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
 
+// The count of one instruction's last request, used again when the next one is the same but for a whole number of periods (a
+// loop that walks through a tile): counts depend on addresses only up to that. Keep one an instruction and kind of count.
+template <class Count, Count (*kCount)(const LaneAddresses&, std::uint32_t, std::uint32_t), std::uint64_t kPeriodBytes>
+class RequestMemo {
+ public:
+  const Count& count(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
+    if (mask != mask_ || bytes != bytes_ || !is_moved(addresses)) [[unlikely]] {
+      count_ = kCount(addresses, mask, bytes);
+      last_ = addresses;
+      mask_ = mask;
+      bytes_ = bytes;
+    }
+    return count_;
+  }
+
+ private:
+  bool is_moved(const LaneAddresses& addresses) const {
+    const std::uint64_t distance = addresses[0] - last_[0];
+    std::uint64_t difference = distance % kPeriodBytes;
+    for (std::size_t lane = 0; lane < addresses.size(); ++lane) difference |= (addresses[lane] - last_[lane]) ^ distance;
+    return difference == 0;
+  }
+
+  LaneAddresses last_{};
+  Count count_{};
+  std::uint32_t mask_ = 0;   // no request yet: an empty mask counts nothing
+  std::uint32_t bytes_ = 0;
+};
+using SectorMemo = RequestMemo<SectorCount, count_sectors, 32>;
+using WavefrontMemo = RequestMemo<WavefrontCount, count_wavefronts, 128>;
+
 // One observed shared-memory request, for the padding calculator.
 struct ObservedRequest {
   LaneAddresses addresses{};         // offsets in the block's shared window

@@ -165,6 +165,33 @@ TEST(Counts, EqualTheSlowOnesAtRandom) {
   }
 }
 
+TEST(Memo, CountsAsIfItRememberedNothing) {
+  SCOPED_TRACE("seed 9");
+  std::mt19937 random(9);
+  SectorMemo sectors;
+  WavefrontMemo wavefronts;
+  LaneAddresses addresses = strided(4096, 4);
+  std::uint32_t mask = ~0u, bytes = 4;
+  for (int round = 0; round < 20000; ++round) {
+    switch (random() % 12) {
+      case 0: bytes = 1u << random() % 5; addresses = strided(4096, random() % 40 * bytes); break;
+      case 1: mask = random() % 2 != 0 ? ~0u : random(); break;
+      case 2: addresses[random() % 32] = 4096 + random() % 64 * bytes; break;
+      default: {
+        const std::uint64_t distances[] = {0, 32, 64, 128, 256, 16, std::uint64_t{0} - 32};
+        for (const std::uint64_t distance = distances[random() % 7]; std::uint64_t& address : addresses) address += distance;
+      }
+    }
+    const SectorCount a = sectors.count(addresses, mask, bytes), b = count_sectors(addresses, mask, bytes);
+    ASSERT_EQ(a.sectors, b.sectors);
+    ASSERT_EQ(a.ideal, b.ideal);
+    ASSERT_EQ(a.distinct_bytes, b.distinct_bytes);
+    const WavefrontCount c = wavefronts.count(addresses, mask, bytes), d = count_wavefronts(addresses, mask, bytes);
+    ASSERT_EQ(c.wavefronts, d.wavefronts);
+    ASSERT_EQ(c.ideal, d.ideal);
+  }
+}
+
 ObservedRequest column_of(std::uint32_t pitch_bytes, std::uint32_t bytes) {
   return {strided(64, pitch_bytes), ~0u, bytes};
 }
