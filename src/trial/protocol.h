@@ -1,0 +1,41 @@
+// What the parent and the worker say to each other: frames over a socket pair, tensors in a shared memory file (the arena).
+//
+// A frame is a header and a text (JSON). Each request carries a fresh nonce that its reply repeats, so that bytes which a
+// candidate writes to the socket are not taken for a reply. Both sides bound the size of what they read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kforge::trial {
+
+inline constexpr int kSocketFd = 3, kArenaFd = 4;    // of the worker
+inline constexpr std::uint32_t kFrameMagic = 0x4b46524d;
+inline constexpr std::uint64_t kMaxFrameBytes = 256ull << 20;
+
+enum class FrameKind : std::uint32_t {
+  start = 1,      // parent: what to load
+  call = 2,       // parent: run the launcher once
+  reply = 3,      // worker: answer to start or call
+  forbidden = 4,  // worker: `detail` is the number of the system call that the sandbox stopped
+  crashed = 5,    // worker: `detail` is the signal; a text "memory" says that no memory was left
+};
+
+struct FrameHeader {
+  std::uint32_t magic = kFrameMagic;
+  FrameKind kind = FrameKind::reply;
+  std::uint64_t nonce = 0;
+  std::uint64_t detail = 0;
+  std::uint64_t bytes = 0;     // of the text that follows
+};
+
+// Blocking; false when the other side is gone.
+bool send_frame(int fd, const FrameHeader& header, std::string_view text);
+// Blocking; false at the end of the stream or when it is no frame.
+bool receive_frame(int fd, FrameHeader& header, std::string& text);
+
+// Name of a system call by its number, "call 123" when unknown.
+std::string system_call_name(std::uint64_t number);
+
+}  // namespace kforge::trial

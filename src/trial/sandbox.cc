@@ -1,0 +1,216 @@
+#include "trial/sandbox.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <initializer_list>
+
+#include "trial/protocol.h"
+
+namespace kforge::trial {
+namespace {
+
+// Calls that a computation makes, through the C library or the emulated runtime.
+constexpr const char* kAllowed[] = {
+    "read", "pread64", "readv", "mmap", "munmap", "mprotect", "mremap", "brk", "madvise", "mincore", "futex", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
+    "exit", "exit_group", "set_robust_list", "get_robust_list", "rseq", "set_tid_address", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
+    "getegid", "sched_getaffinity", "sched_yield", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getrandom",
+    "fstat", "newfstatat", "stat", "lseek", "sysinfo", "uname", "getrlimit", "getrusage", "times", "restart_syscall", "membarrier", "getcpu",
+    "poll", "ppoll", "recvfrom", "sendto", "getcwd", "seccomp"};   // seccomp can only make a filter stricter
+
+// Calls that can only mean harm. Their arguments do not matter.
+constexpr const char* kForbidden[] = {
+    "fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "tkill",
+    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "sendmmsg", "creat", "unlink",
+    "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat", "chmod", "fchmod", "fchmodat",
+    "chown", "fchown", "lchown", "fchownat", "mknod", "mknodat", "truncate", "ftruncate", "mount", "umount2", "pivot_root", "chroot", "chdir", "fchdir", "setsid",
+    "setpgid", "unshare", "setns", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "keyctl", "add_key", "request_key", "userfaultfd",
+    "perf_event_open", "reboot", "kexec_load", "init_module", "finit_module", "delete_module", "setuid", "setgid", "setreuid", "setregid", "setresuid",
+    "setresgid", "setgroups", "capset", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "copy_file_range", "close_range", "openat2", "open_by_handle_at",
+    "memfd_create", "setrlimit", "setpriority", "sched_setscheduler", "swapon", "swapoff", "settimeofday", "clock_settime"};
+
+bool add_rule(scmp_filter_ctx filter, std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
+  const int number = seccomp_syscall_resolve_name(name);
+  if (number == __NR_SCMP_ERROR) return true;   // newer than this libseccomp: the default action holds
+  const int result = seccomp_rule_add_array(filter, action, number, static_cast<unsigned>(conditions.size()), conditions.begin());
+  return result == 0 || result == -EACCES;      // EACCES: the rule is the default action already
+}
+
+// Writing is for the standard streams, closing for descriptors above ours; everything about them is about low numbers.
+bool add_descriptor_rules(scmp_filter_ctx filter) {
+  bool ok = true;
+  for (const char* name : {"write", "writev"}) {
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {SCMP_A0_64(SCMP_CMP_LE, 2)});
+    ok &= add_rule(filter, SCMP_ACT_TRAP, name, {SCMP_A0_64(SCMP_CMP_GT, 2)});
+  }
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "close", {SCMP_A0_64(SCMP_CMP_GT, kArenaFd)});
+  ok &= add_rule(filter, SCMP_ACT_TRAP, "close", {SCMP_A0_64(SCMP_CMP_LE, kArenaFd)});
+  for (const char* name : {"dup2", "dup3"}) ok &= add_rule(filter, SCMP_ACT_TRAP, name);
+  return ok;
+}
+
+bool add_signal_rules(scmp_filter_ctx filter) {
+  const auto self = static_cast<scmp_datum_t>(::getpid());
+  bool ok = true;
+  for (const char* name : {"kill", "tgkill"}) {   // abort() and raise() signal this very process
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {SCMP_A0_64(SCMP_CMP_EQ, self)});
+    ok &= add_rule(filter, SCMP_ACT_TRAP, name, {SCMP_A0_64(SCMP_CMP_NE, self)});
+  }
+  // The reporter of SIGSYS stays.
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "rt_sigaction", {SCMP_A0_32(SCMP_CMP_NE, SIGSYS)});
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "prlimit64", {SCMP_A2_64(SCMP_CMP_EQ, 0)});
+  return ok;
+}
+
+bool add_thread_rules(scmp_filter_ctx filter) {
+  return add_rule(filter, SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)}) &&
+      add_rule(filter, SCMP_ACT_TRAP, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)}) &&
+      add_rule(filter, SCMP_ACT_ERRNO(ENOSYS), "clone3") &&   // its flags are out of a filter's sight; glibc then uses clone
+      add_rule(filter, SCMP_ACT_ERRNO(ENOSYS), "statx");
+}
+
+bool add_open_rules(scmp_filter_ctx filter) {
+  bool ok = true;
+  for (const auto& [name, argument] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
+    for (const std::uint64_t mode : {1u, 2u, 3u}) {
+      ok &= add_rule(filter, SCMP_ACT_TRAP, name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, mode}});
+    }
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, 0}});
+  }
+  return ok;
+}
+
+std::string load_filter(bool real_gpu) {
+  scmp_filter_ctx filter = seccomp_init(real_gpu ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM));
+  if (!filter) return "no system call filter can be made";
+  bool ok = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0;
+  ok &= seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0;   // threads that the runtime started already, too
+  for (const char* name : kForbidden) ok &= add_rule(filter, SCMP_ACT_TRAP, name);
+  if (!real_gpu) {
+    for (const char* name : kAllowed) ok &= add_rule(filter, SCMP_ACT_ALLOW, name);
+    ok &= add_descriptor_rules(filter) && add_open_rules(filter);
+  }
+  ok &= add_signal_rules(filter) && add_thread_rules(filter);
+  const int loaded = ok ? seccomp_load(filter) : -EINVAL;
+  seccomp_release(filter);
+  return loaded == 0 ? std::string() : std::string("the system call filter was refused: ") + std::strerror(-loaded);
+}
+
+void set_limit(decltype(RLIMIT_AS) which, rlim_t value) {
+  const rlimit limit{value, value};
+  ::setrlimit(which, &limit);
+}
+
+rlim_t address_space_in_use() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void set_limits(const SandboxRequest& request) {
+  if (!request.real_gpu && request.memory_bytes) set_limit(RLIMIT_AS, address_space_in_use() + request.memory_bytes);
+  if (request.cpu_seconds) set_limit(RLIMIT_CPU, request.cpu_seconds);
+  set_limit(RLIMIT_FSIZE, 0);
+  set_limit(RLIMIT_NOFILE, request.real_gpu ? 1024 : 64);
+  set_limit(RLIMIT_CORE, 0);
+}
+
+void drop_privileges(bool real_gpu) {
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (!real_gpu) (void)::unshare(CLONE_NEWNET);   // refused without privileges: sockets are refused anyway
+  // Without capabilities the parent's /proc entries are closed to us: its set is not a subset of ours.
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2]{};
+  ::syscall(SYS_capset, &header, none);
+}
+
+// Best effort: kernels before 5.13 have no Landlock. Write access falls under the handled rights and is granted nowhere.
+void restrict_files(const SandboxRequest& request) {
+  if (request.real_gpu) return;
+  landlock_ruleset_attr attributes{};
+  attributes.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;   // all rights of the first version
+  const int ruleset = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
+  if (ruleset < 0) return;
+  const auto allow = [&](const char* path, std::uint64_t access) {
+    const int fd = ::open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0) return;
+    landlock_path_beneath_attr rule{};
+    rule.allowed_access = access;
+    rule.parent_fd = fd;
+    ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    ::close(fd);
+  };
+  constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
+  allow(request.object.c_str(), kRead);
+  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"}) allow(folder, kRead);
+  ::syscall(SYS_landlock_restrict_self, ruleset, 0);
+  ::close(ruleset);
+}
+
+// Whether an eighth of the limit can still be mapped: when not, a crash is taken for the memory's end.
+bool memory_is_left() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  void* probe = ::mmap(nullptr, limit.rlim_cur / 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  ::munmap(probe, limit.rlim_cur / 8);
+  return true;
+}
+
+void report(int signal, siginfo_t* info, void*) {
+  const bool stopped = signal == SIGSYS;
+  FrameHeader header;
+  header.kind = stopped ? FrameKind::forbidden : FrameKind::crashed;
+  header.detail = static_cast<std::uint64_t>(stopped ? info->si_syscall : signal);
+  send_frame(kSocketFd, header, !stopped && !memory_is_left() ? "memory" : "");
+  ::_exit(128 + signal);
+}
+
+}  // namespace
+
+void install_reporters() {
+  constexpr std::size_t kStackBytes = 256 << 10;
+  void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const stack_t stack{memory, 0, kStackBytes};
+  ::sigaltstack(&stack, nullptr);
+  struct sigaction action{};
+  action.sa_sigaction = report;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
+}
+
+std::string enter_sandbox(const SandboxRequest& request) {
+  ::signal(SIGPIPE, SIG_IGN);
+  set_limits(request);   // reads /proc, which is closed afterwards
+  drop_privileges(request.real_gpu);
+  restrict_files(request);
+  return load_filter(request.real_gpu);
+}
+
+std::string close_file_system() {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  if (!filter) return "no system call filter can be made";
+  bool ok = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0) == 0;   // set already, and prctl is closed by now
+  for (const auto& [name, argument] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
+    ok &= add_rule(filter, SCMP_ACT_ERRNO(EACCES), name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, 0}});
+  }
+  const int loaded = ok ? seccomp_load(filter) : -EINVAL;
+  seccomp_release(filter);
+  return loaded == 0 ? std::string() : std::string("the file filter was refused: ") + std::strerror(-loaded);
+}
+
+}  // namespace kforge::trial

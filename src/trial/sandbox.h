@@ -1,0 +1,29 @@
+// What shuts the worker in before any code of a candidate runs, constructors of its object included.
+//
+// Layers, each of which works alone where another is not to be had: resource limits; no privileges and none to gain; a
+// network namespace without a network; Landlock (only the object and the system's libraries can be read); a list of
+// system calls. Calls that can only mean harm (fork, exec, kill, socket, opening a file to write, ...) raise SIGSYS, which
+// names them to the parent and ends the process; any other call that is not on the list fails with EPERM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace kforge::trial {
+
+struct SandboxRequest {
+  std::string object;               // the one file outside the system's libraries that may be read
+  std::uint64_t memory_bytes = 0;   // address space beyond what is in use now
+  std::uint64_t cpu_seconds = 0;
+  bool real_gpu = false;            // NVIDIA's driver needs device files and ioctl: a list of forbidden calls instead of allowed ones
+};
+
+// Empty, or what could not be set up: then nothing may be loaded.
+std::string enter_sandbox(const SandboxRequest& request);
+// After the object was loaded: no file at all can be opened any more.
+std::string close_file_system();
+
+// Reports SIGSYS and fatal signals to the parent. Before enter_sandbox.
+void install_reporters();
+
+}  // namespace kforge::trial

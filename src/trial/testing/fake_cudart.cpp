@@ -1,0 +1,52 @@
+// A runtime without a device, for tests of the worker: device memory is host memory, and every kernel that is launched with
+// parameters (const float* x, float* y, int n, ...) writes y[i] = 2 x[i]. Behaves like the emulated runtime towards the worker.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "cudart/control.h"
+
+namespace {
+struct Dim { unsigned x, y, z; };
+Dim grid, block;
+std::size_t shared_bytes;
+void* stream;
+std::uint64_t launches, sampled;
+std::string log_text;
+}  // namespace
+
+extern "C" {
+int cudaMalloc(void** p, std::size_t n) { *p = std::malloc(n + 1); return *p ? 0 : 2; }
+int cudaFree(void* p) { std::free(p); return 0; }
+int cudaMemcpy(void* to, const void* from, std::size_t n, int) { std::memcpy(to, from, n); return 0; }
+int cudaStreamCreateWithFlags(void** s, unsigned) { static int one; *s = &one; return 0; }
+int cudaDeviceSynchronize() { return 0; }
+int cudaGetLastError() { return 0; }
+const char* cudaGetErrorName(int) { return "cudaErrorFake"; }
+void** __cudaRegisterFatBinary(void*) { static void* handle; return &handle; }
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*) {}
+unsigned __cudaPushCallConfiguration(Dim g, Dim b, std::size_t s, void* t) { grid = g; block = b; shared_bytes = s; stream = t; return 0; }
+int __cudaPopCallConfiguration(Dim* g, Dim* b, std::size_t* s, void** t) { *g = grid; *b = block; *s = shared_bytes; *t = stream; return 0; }
+int __cudaGetKernel(void** kernel, const void* entry) { *kernel = const_cast<void*>(entry); return 0; }
+int __cudaLaunchKernel(void*, Dim, Dim, void** arguments, std::size_t, void*) {
+  const float* x = *static_cast<const float**>(arguments[0]);
+  float* y = *static_cast<float**>(arguments[1]);
+  const int n = *static_cast<int*>(arguments[2]);
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+  ++launches;
+  return 0;
+}
+
+const char* kforge_cudart_configure(const char*) { return nullptr; }
+int kforge_cudart_describe(const void*, const char*, int, std::uint64_t) { return 1; }
+void kforge_cudart_begin_call(void*, std::uint64_t, double, std::uint64_t blocks) { launches = 0; sampled = blocks; }
+void kforge_cudart_mark_uninitialised(const void*, std::size_t) {}
+const char* kforge_cudart_end_call(int returned) {
+  log_text = "{\"fake\": true, \"returned\": " + std::to_string(returned) + ", \"launches\": " + std::to_string(launches) + "}";
+  return log_text.c_str();
+}
+void kforge_cudart_reset() {}
+}

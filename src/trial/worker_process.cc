@@ -1,0 +1,269 @@
+#include "trial/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "trial/protocol.h"
+
+namespace kforge::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+constexpr std::size_t kPrintedBytes = 4096;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::uint64_t fresh_nonce() {
+  std::uint64_t value = 0;
+  (void)!::getrandom(&value, sizeof value, 0);
+  return value | 1;
+}
+
+double processor_seconds(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct CallMeaning { std::string_view name, meaning; };
+// What a stopped system call would have done, where its name does not say it to everybody.
+constexpr CallMeaning kMeanings[] = {{"openat", "opened a file for writing (openat)"}, {"open", "opened a file for writing (open)"},
+    {"write", "wrote to a descriptor that is not its own (write)"}, {"writev", "wrote to a descriptor that is not its own (writev)"},
+    {"close", "closed a descriptor that is not its own (close)"}, {"close_range", "closed descriptors that are not its own (close_range)"},
+    {"clone", "started a process (clone)"}, {"fork", "started a process (fork)"}, {"vfork", "started a process (vfork)"}};
+
+std::string forbidden_message(std::uint64_t number) {
+  const std::string name = system_call_name(number);
+  for (const CallMeaning& row : kMeanings) {
+    if (row.name == name) return fmt::format("the candidate {}, which is forbidden", row.meaning);
+  }
+  return fmt::format("the candidate called {}(), which is forbidden", name);
+}
+
+std::string signal_name(int signal) {
+  const char* text = ::strsignal(signal);
+  return fmt::format("signal {} ({})", signal, text ? text : "unknown");
+}
+
+Answer fault(std::string contract, std::string message) { return {false, {}, {std::move(contract), std::move(message)}, {}}; }
+
+}  // namespace
+
+Expected<SharedArena> SharedArena::create() {
+  UniqueFd fd(::memfd_create("kforge-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    return fail(ErrorCode::failed, std::string("no shared memory can be had: ") + std::strerror(errno));
+  }
+  return SharedArena(std::move(fd));
+}
+
+SharedArena::SharedArena(SharedArena&& other) noexcept
+    : fd_(std::move(other.fd_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+SharedArena::~SharedArena() {
+  if (data_) ::munmap(data_, size_);
+}
+
+Expected<void> SharedArena::reserve(std::uint64_t bytes) {
+  if (bytes <= size_) return {};
+  const std::uint64_t rounded = (bytes + 0xfffff) & ~std::uint64_t{0xfffff};
+  if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0) {
+    return fail(ErrorCode::failed, fmt::format("no {} of shared memory can be had: {}", human_bytes(static_cast<double>(rounded)), std::strerror(errno)));
+  }
+  if (data_) ::munmap(data_, size_);
+  void* data = ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  data_ = data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+  size_ = data_ ? rounded : 0;
+  if (!data_) return fail(ErrorCode::failed, std::string("shared memory cannot be mapped: ") + std::strerror(errno));
+  return {};
+}
+
+Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOptions& options) {
+  auto arena = SharedArena::create();
+  if (!arena) return Unexpected(arena.error());
+  auto folder = TemporaryDirectory::create("kforge-worker");
+  if (!folder) return Unexpected(folder.error());
+  int sockets[2], pipes[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return fail(ErrorCode::failed, "no socket pair can be had");
+  UniqueFd ours(sockets[0]), theirs(sockets[1]);
+  if (::pipe2(pipes, O_CLOEXEC) != 0) return fail(ErrorCode::failed, "no pipe can be had");
+  UniqueFd read_end(pipes[0]), write_end(pipes[1]);
+  ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+
+  // First to high numbers, so that no target overwrites a source.
+  UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 100)), high_arena(::fcntl(arena->fd(), F_DUPFD_CLOEXEC, 100)),
+      high_pipe(::fcntl(write_end.get(), F_DUPFD_CLOEXEC, 100));
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, high_pipe.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, high_pipe.get(), 2);
+  ::posix_spawn_file_actions_adddup2(&actions, high_socket.get(), kSocketFd);
+  ::posix_spawn_file_actions_adddup2(&actions, high_arena.get(), kArenaFd);
+  ::posix_spawn_file_actions_addchdir_np(&actions, folder->path().c_str());
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  std::string parent = std::to_string(::getpid()), program = options.program, locale = "LC_ALL=C";
+  char* arguments[] = {program.data(), parent.data(), nullptr};
+  char* environment[] = {locale.data(), nullptr};
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return fail(ErrorCode::missing, fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)), {}, "build or install Kernel Forge again");
+
+  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(std::move(*arena), std::move(*folder)));
+  worker->socket_ = std::move(ours);
+  worker->output_ = std::move(read_end);
+  worker->pid_ = pid;
+  worker->memory_bytes_ = options.memory_bytes;
+  const Json json = {{"mode", options.reference ? "reference" : "candidate"}, {"runtime", options.runtime}, {"object", options.object},
+                     {"configure", options.configure}, {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}};
+  theirs.reset();
+  high_socket.reset();
+  write_end.reset();
+  high_pipe.reset();
+  worker->started_ = worker->exchange(static_cast<std::uint32_t>(FrameKind::start), json.dump(), options.start_seconds);
+  return worker;
+}
+
+WorkerProcess::~WorkerProcess() { reap(true); }
+
+Answer WorkerProcess::call(const std::string& json, double seconds) {
+  if (!alive()) return {false, {}, {}, "the worker is gone"};
+  return exchange(static_cast<std::uint32_t>(FrameKind::call), json, seconds);
+}
+
+Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, double seconds) {
+  FrameHeader header;
+  header.kind = static_cast<FrameKind>(kind);
+  header.nonce = nonce_ = fresh_nonce();
+  if (!send_frame(socket_.get(), header, json)) return ended();
+  const auto start = Clock::now();
+  const double processor_before = processor_seconds(pid_);
+  std::string buffer;
+  while (true) {
+    pollfd waits[] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
+    const int ready = ::poll(waits, output_ ? 2 : 1, 50);
+    if (ready > 0 && output_ && waits[1].revents) drain_output();
+    const double waited = seconds_since(start), used = processor_seconds(pid_) - processor_before;
+    // Time that the machine gave to others does not count, up to three times the limit; sleep does.
+    if (waited > seconds && (used > seconds || used < 0.1 * waited || waited > 3 * seconds)) return over_time(seconds);
+    if (ready <= 0 || !waits[0].revents) continue;
+    char piece[65536];
+    const ssize_t got = ::recv(socket_.get(), piece, sizeof piece, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got <= 0) return ended();
+    buffer.append(piece, static_cast<std::size_t>(got));
+    if (buffer.size() < sizeof header) continue;
+    std::memcpy(&header, buffer.data(), sizeof header);
+    if (header.magic != kFrameMagic || header.bytes > kMaxFrameBytes) {
+      reap(true);
+      return fault("run.crash", "the candidate wrote to the worker's socket");
+    }
+    if (buffer.size() < sizeof header + header.bytes) continue;
+    const std::string text = buffer.substr(sizeof header, header.bytes);
+    if (header.kind != FrameKind::reply || header.nonce != nonce_) return reported(static_cast<std::uint32_t>(header.kind), header.detail, text);
+    const Json reply = Json::parse(text, nullptr, false);
+    if (!reply.is_object() || !reply.value("ok", Json()).is_boolean()) return reported(0, 0, text);
+    if (reply["ok"].get<bool>()) return {true, text, {}, {}};
+    const Json why = reply.value("error", Json());
+    return {false, {}, {}, why.is_string() ? why.get<std::string>() : "the worker gave no reason"};
+  }
+}
+
+void WorkerProcess::drain_output() {
+  char piece[4096];
+  for (int i = 0; i < 64; ++i) {   // a candidate that never stops printing must not keep us here
+    const ssize_t got = ::read(output_.get(), piece, sizeof piece);
+    if (got == 0) output_.reset();
+    if (got <= 0) return;
+    printed_.append(piece, static_cast<std::size_t>(got));
+    if (printed_.size() > 2 * kPrintedBytes) printed_.erase(0, printed_.size() - kPrintedBytes);
+  }
+}
+
+void WorkerProcess::reap(bool kill) {
+  if (pid_ <= 0) return;
+  for (int i = 0; !kill && i < 100; ++i) {
+    const pid_t got = ::waitpid(pid_, &status_, WNOHANG);
+    if (got == pid_) pid_ = -1;
+    if (got != 0) break;
+    ::poll(nullptr, 0, 5);
+  }
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {}
+    pid_ = -1;
+    if (!kill) status_ = -1;   // it lived on with its socket closed
+  }
+  if (output_) drain_output();
+}
+
+Answer WorkerProcess::reported(std::uint32_t kind, std::uint64_t detail, const std::string& text) {
+  reap(true);
+  if (kind == static_cast<std::uint32_t>(FrameKind::forbidden)) return fault("run.crash", forbidden_message(detail));
+  if (kind != static_cast<std::uint32_t>(FrameKind::crashed)) return fault("run.crash", "the candidate forged a message of the worker");
+  const int signal = static_cast<int>(detail & 0x7f);
+  if (text == "memory" || printed_.find("std::bad_alloc") != std::string::npos) {
+    return fault("run.limit", fmt::format("the host code needs more than {} of memory", human_bytes(static_cast<double>(memory_bytes_))));
+  }
+  if (signal == SIGXCPU) return fault("run.limit", "the host code used up its processor time");
+  const std::string said(trim(printed_));
+  return fault("run.crash", fmt::format("the host code ended by {}{}{}", signal_name(signal), said.empty() ? "" : ": ", said.substr(said.size() - std::min<std::size_t>(said.size(), 500))));
+}
+
+Answer WorkerProcess::ended() {
+  reap(false);
+  if (status_ == -1) return fault("run.crash", "the candidate closed the worker's descriptors");
+  if (WIFEXITED(status_)) return fault("run.exit", fmt::format("the candidate ended the process with exit code {}", WEXITSTATUS(status_)));
+  const int signal = WTERMSIG(status_);
+  if (signal == SIGKILL) return fault("run.limit", "the process was killed from outside, most likely because the machine ran out of memory");
+  if (signal == SIGSYS) return fault("run.crash", "the candidate made a forbidden system call with SIGSYS blocked");
+  return fault(signal == SIGXCPU ? "run.limit" : "run.crash", fmt::format("the host code ended by {}", signal_name(signal)));
+}
+
+Answer WorkerProcess::over_time(double seconds) {
+  const double used = processor_seconds(pid_);
+  const bool asleep = used < 0.2 * seconds;
+  reap(true);
+  if (asleep) return fault("run.hang", fmt::format("the launcher did not return within {} and its process did nothing meanwhile", human_seconds(seconds)));
+  return fault("run.limit", fmt::format("the launcher did not return within {}; nothing wrong was seen until then (a larger budget: --call-seconds)", human_seconds(seconds)));
+}
+
+namespace {
+
+Expected<std::string> find_beside(const char* variable, const std::string& name, const std::string& what) {
+  if (const char* value = std::getenv(variable); value && *value) return std::string(value);
+  const std::filesystem::path here = executable_folder();
+  std::error_code ignored;
+  for (const std::filesystem::path& folder : {here, here.parent_path() / "lib", here.parent_path() / "lib" / "kforge", here.parent_path() / "libexec" / "kforge"}) {
+    if (std::filesystem::exists(folder / name, ignored)) return (folder / name).string();
+  }
+  return fail(ErrorCode::missing, fmt::format("{} ({}) was not found beside this program in {}", what, name, here.string()), {}, "build or install Kernel Forge again");
+}
+
+}  // namespace
+
+Expected<std::string> find_worker_program() { return find_beside("KFORGE_WORKER", "kforge-worker", "the worker program"); }
+Expected<std::string> find_emulated_runtime() { return find_beside("KFORGE_CUDART", "libkforge_cudart.so", "the emulated CUDA runtime"); }
+
+}  // namespace kforge::trial

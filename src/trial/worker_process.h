@@ -1,0 +1,97 @@
+// The parent's side of one worker: starts it, asks it, watches its time, and says what became of it.
+//
+// Whatever the other side does ends in an Answer: a reply, a fault of the process with its contract, or an error of ours.
+// The process is killed and waited for at the latest by the destructor. One thread at a time; the thread that starts a
+// worker must outlive it (the worker dies with it).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/unique_fd.h"
+#include "trial/trial.h"
+
+namespace kforge::trial {
+
+// Memory that parent and worker share: the worker cannot shrink it, so that reading it is safe.
+class SharedArena {
+ public:
+  static Expected<SharedArena> create();
+  SharedArena(SharedArena&& other) noexcept;
+  SharedArena& operator=(SharedArena&&) = delete;
+  ~SharedArena();
+
+  Expected<void> reserve(std::uint64_t bytes);   // old contents stay; addresses change
+  std::byte* data() const { return data_; }
+  std::uint64_t size() const { return size_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  explicit SharedArena(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+  std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+struct WorkerOptions {
+  bool reference = false;
+  std::string program;           // kforge-worker
+  std::string runtime;           // libcudart; unused by references
+  std::string object;
+  std::string configure;         // JSON for kforge_cudart_configure
+  std::uint64_t memory_bytes = 8ull << 30;
+  double start_seconds = 20;
+};
+
+struct Answer {
+  bool ok = false;
+  std::string json;              // of a reply
+  ProcessFault fault;            // of the candidate's process
+  std::string error;             // ours: the worker could not do it
+};
+
+class WorkerProcess {
+ public:
+  // An error when the program cannot be started at all; what goes wrong while loading the object is in started().
+  static Expected<std::unique_ptr<WorkerProcess>> start(const WorkerOptions& options);
+  ~WorkerProcess();
+
+  const Answer& started() const { return started_; }
+  SharedArena& arena() { return arena_; }
+  // `seconds`: of processor time, or of waiting while the process sleeps. After a fault the process is gone.
+  Answer call(const std::string& json, double seconds);
+  bool alive() const { return pid_ > 0; }
+
+ private:
+  WorkerProcess(SharedArena arena, TemporaryDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
+  Answer exchange(std::uint32_t kind, const std::string& json, double seconds);
+  Answer ended();                                  // after the socket closed
+  Answer reported(std::uint32_t kind, std::uint64_t detail, const std::string& text);
+  Answer over_time(double seconds);
+  void drain_output();
+  void reap(bool kill);
+
+  SharedArena arena_;
+  TemporaryDirectory folder_;
+  UniqueFd socket_, output_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  std::uint64_t nonce_ = 0, memory_bytes_ = 0;
+  std::string printed_;                            // the end of what it wrote to its standard streams
+  Answer started_;
+};
+
+// The worker program and the emulated runtime: beside this program, or in lib/ next to it; $KFORGE_WORKER and
+// $KFORGE_CUDART name others. Errors: missing.
+Expected<std::string> find_worker_program();
+Expected<std::string> find_emulated_runtime();
+
+}  // namespace kforge::trial
