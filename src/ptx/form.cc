@@ -251,6 +251,16 @@ std::span<const Form> instruction_table() { return kForms; }
 
 const CompiledForm& compiled_form(std::uint16_t form) { return compiled()[form]; }
 
+std::uint32_t destination_count(const Form& form) {
+  using Role = OperandSpec::Role;
+  std::uint32_t count = 0;
+  for (const OperandSpec& spec : compiled_form(static_cast<std::uint16_t>(&form - kForms)).operands) {
+    if (spec.role != Role::destination && spec.role != Role::predicate_out) break;
+    ++count;
+  }
+  return count;
+}
+
 std::span<const std::uint16_t> forms_of(std::string_view opcode) {
   auto it = index().find(opcode);
   if (it == index().end()) return {};

@@ -34,5 +34,7 @@ struct Form {
   std::string_view section;        // of the PTX manual
 };
 std::span<const Form> instruction_table();
+// How many of a form's operands, counted from the first, are written. REQUIRES: operands is not "*" (0 then).
+std::uint32_t destination_count(const Form& form);
 
 }  // namespace kforge::ptx
