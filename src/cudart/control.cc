@@ -1,0 +1,187 @@
+#include "cudart/control.h"
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "cudart/bits.h"
+#include "cudart/context.h"
+
+#define KFORGE_EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace kforge::cudart {
+namespace {
+
+using emulator::Address;
+using emulator::Allocation;
+
+std::string& answer() {
+  static std::string* const text = new std::string;
+  return *text;
+}
+
+Allocation* find(Context& context, const void* pointer) {
+  return context.device() == nullptr ? nullptr : context.device()->memory().find(reinterpret_cast<Address>(pointer));
+}
+
+// Empty, or why not.
+std::string configure(Context& context, const char* text) {
+  const nlohmann::json json = nlohmann::json::parse(text == nullptr ? "" : text, nullptr, false);
+  if (!json.is_object()) return "kforge_cudart_configure: the configuration is no JSON object";
+  Settings settings = context.settings;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "sheet" && value.is_string()) settings.sheet = value.get<std::string>();
+    else if (key == "safety" && value.is_boolean()) settings.checks.safety = value.get<bool>();
+    else if (key == "profile" && value.is_boolean()) settings.checks.profile = value.get<bool>();
+    else if (key == "seed" && value.is_number_unsigned()) settings.seed = value.get<std::uint64_t>();
+    else return "kforge_cudart_configure: unknown key or wrong type: \"" + key + "\"";
+  }
+  const bool same_sheet = settings.sheet == context.settings.sheet;
+  context.settings = settings;
+  context.configured = true;
+  if (!same_sheet && context.device_if_any() != nullptr) context.reset();
+  emulator::Device* device = context.device();
+  if (device == nullptr) return "kforge_cudart_configure: no data sheet \"" + settings.sheet + "\"";
+  device->set_checks(settings.checks);
+  device->set_seed(settings.seed);
+  return {};
+}
+
+// Elements of a tensor that no kernel wrote in full, and those that the host had a hand in.
+evidence::Coverage coverage_of(const Allocation& allocation, const Tensor& tensor) {
+  evidence::Coverage coverage;
+  coverage.tensor = tensor.name;
+  const std::uint64_t size = std::max<std::uint64_t>(tensor.element_bytes, 1);
+  coverage.elements = allocation.size / size;
+  for (std::uint64_t element = 0; element < coverage.elements;) {
+    const std::uint64_t gap = first_clear(allocation.written, element * size, (coverage.elements - element) * size);
+    element = gap / size;
+    if (element >= coverage.elements) break;
+    if (coverage.unwritten++ == 0) coverage.first_unwritten = element;
+    for (std::uint64_t byte = 0; byte < size; ++byte) {
+      if (get_bits(allocation.host_written, element * size + byte, 1) == 0) continue;
+      ++coverage.host_written;
+      break;
+    }
+    ++element;
+  }
+  return coverage;
+}
+
+void judge_tensors(Context& context, evidence::LaunchLog& log) {
+  constexpr int kIn = 0;
+  for (const auto& [base, tensor] : context.tensors) {
+    const Allocation* allocation = context.device()->memory().find(base);
+    if (allocation == nullptr) continue;
+    if (tensor.role != kIn) log.coverage.push_back(coverage_of(*allocation, tensor));
+    else if (any_set(allocation->written) || any_set(allocation->host_written)) log.changed_inputs.push_back(tensor.name);
+  }
+}
+
+void judge_order(Context& context) {
+  for (const Timeline::Fault& fault : context.timeline.end_call()) {
+    const bool joined = fault.kind == Timeline::Fault::Kind::not_forked;
+    const std::string others = fault.count > 1 ? " (and " + std::to_string(fault.count - 1) + " more)" : "";
+    context.violate("interface", joined ? "not-forked" : "not-joined", {},
+                    joined ? fault.what + others + " ran in a stream that does not wait for the caller's earlier work in the given stream"
+                           : fault.what + others + " ran in a stream that the caller does not wait for");
+  }
+}
+
+void report_leaks(Context& context) {
+  for (const auto& [base, size] : context.call.allocated)
+    context.log.record({"still allocated when the launcher returned", "workspace", true, 0, size, 1});
+}
+
+void begin_call(Context& context, void* stream, emulator::Limits limits, std::uint64_t sampled_blocks) {
+  emulator::Device* device = context.device();
+  if (device == nullptr) return;
+  (void)device->take_log();
+  if (!context.call.any_ended) context.log.clear();   // later, what other threads did since the last call is kept
+  for (Allocation* allocation : device->memory().live()) {
+    allocation->written.clear();
+    allocation->host_written.clear();
+  }
+  device->set_limits(limits);
+  context.call = {};
+  context.call.given = context.find_stream(stream);
+  if (context.call.given == nullptr) context.call.given = context.find_stream(nullptr);
+  context.call.thread = std::this_thread::get_id();
+  context.call.sampled_blocks = sampled_blocks;
+  context.timeline.begin_call(context.call.given->index);
+  context.call.running = true;
+  Context::last_error() = cudaSuccess;
+}
+
+evidence::LaunchLog end_call(Context& context, int returned) {
+  evidence::LaunchLog log;
+  emulator::Device* device = context.device();
+  context.flush_output();
+  if (device == nullptr) return log;
+  log = device->take_log();
+  log.returned = returned;
+  if (context.call.ending != evidence::Ending::finished) {
+    log.ending = context.call.ending;
+    log.ending_detail = context.call.ending_detail;
+  }
+  if (log.sampled_blocks == 0) log.sampled_blocks = context.call.sampled_blocks;
+  judge_order(context);
+  report_leaks(context);
+  judge_tensors(context, log);
+  context.call.running = false;
+  context.call.any_ended = true;
+  context.log.move_into(log);
+  return log;
+}
+
+}  // namespace
+}  // namespace kforge::cudart
+
+using namespace kforge;
+using namespace kforge::cudart;
+
+KFORGE_EXPORTED const char* kforge_cudart_configure(const char* json) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  answer() = configure(context, json);
+  return answer().empty() ? nullptr : answer().c_str();
+}
+
+KFORGE_EXPORTED int kforge_cudart_describe(const void* pointer, const char* name, int role, std::uint64_t element_bytes) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  emulator::Allocation* allocation = find(context, pointer);
+  if (allocation == nullptr || name == nullptr || allocation->base != reinterpret_cast<emulator::Address>(pointer)) return 0;
+  allocation->label = name;
+  context.tensors[allocation->base] = {name, role, element_bytes};
+  return 1;
+}
+
+KFORGE_EXPORTED void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, double seconds, std::uint64_t sampled_blocks) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  begin_call(context, stream, {thread_instructions, seconds}, sampled_blocks);
+}
+
+KFORGE_EXPORTED void kforge_cudart_mark_uninitialised(const void* pointer, std::size_t bytes) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  emulator::Allocation* allocation = find(context, pointer);
+  if (allocation == nullptr) return;
+  const std::uint64_t offset = reinterpret_cast<emulator::Address>(pointer) - allocation->base;
+  mark_initialised(*allocation, offset, std::min<std::uint64_t>(bytes, allocation->size - offset), false);
+}
+
+KFORGE_EXPORTED const char* kforge_cudart_end_call(int returned) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  static std::string* const text = new std::string;
+  *text = evidence::to_json(end_call(context, returned));
+  return text->c_str();
+}
+
+KFORGE_EXPORTED void kforge_cudart_reset() {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  context.reset();
+}
