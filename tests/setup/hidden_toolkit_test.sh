@@ -49,7 +49,7 @@ grep -q 'cudaLaunchKernel' <(nm -D --undefined-only candidate.so) || fail "the r
 grep -q '^\.target sm_90' kernel.ptx || fail "no PTX was kept"
 
 g++ -std=c++20 "$here/nvrtc.cc" -I"$toolkit/include" -ldl -o nvrtc
-./nvrtc "$toolkit/lib64/libnvrtc.so" || fail "NVRTC"
+./nvrtc "$(readlink -f "$toolkit/lib64")" || fail "NVRTC"
 
 # A second use must not do anything.
 before=$(stat -c %Y.%i "$toolkit")
