@@ -1,5 +1,7 @@
 // The examples as promises: naive kernels are right, good ones are accepted whole, every wrong one is rejected by the contract and at
 // the line that its `// expect:` names; hostile candidates end within their limits and disturb nobody.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +41,16 @@ std::vector<Candidate> hostile() {
   return found;
 }
 
+// tests/kernels/TASK/{right,wrong}_*.cu: patterns of the field beyond the examples.
+std::vector<Candidate> kernels(const std::string& prefix) {
+  std::vector<Candidate> found;
+  for (const auto& entry : fs::directory_iterator(source_folder() / "tests" / "kernels"))
+    for (const fs::path& file : cuda_files(entry.path()))
+      if (file.filename().string().starts_with(prefix)) found.push_back({entry.path() / "task.toml", file});
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.source < b.source; });
+  return found;
+}
+
 void expect_rejected_as_marked(const Candidate& candidate) {
   const auto expected = expectations(candidate.source);
   ASSERT_FALSE(expected.empty()) << "the file has no `// expect:`";
@@ -73,6 +85,17 @@ INSTANTIATE_TEST_SUITE_P(Examples, Good, testing::ValuesIn(examples("good")), te
 class Bad : public testing::TestWithParam<Candidate> {};
 TEST_P(Bad, IsRejectedAtItsLine) { expect_rejected_as_marked(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Examples, Bad, testing::ValuesIn(examples("bad")), test_name);
+
+class Right : public testing::TestWithParam<Candidate> {};
+TEST_P(Right, IsAccepted) {
+  const CheckRun run = check(GetParam().task, GetParam().source, {"--only", "correctness"});
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, Right, testing::ValuesIn(kernels("right")), test_name);
+
+class Wrong : public testing::TestWithParam<Candidate> {};
+TEST_P(Wrong, IsRejectedAtItsLine) { expect_rejected_as_marked(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Kernels, Wrong, testing::ValuesIn(kernels("wrong")), test_name);
 
 class Hostile : public testing::TestWithParam<Candidate> {};
 TEST_P(Hostile, IsRejectedWithinItsLimits) { expect_rejected_as_marked(GetParam()); }

@@ -1,0 +1,15 @@
+// Adds to an output that nobody has set to zero.
+#include <cuda_runtime.h>
+
+__global__ void sum_kernel(const float* x, float* total, int n) {
+  float v = 0.0f;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += x[i];
+  for (int o = 16; o > 0; o /= 2) v += __shfl_xor_sync(0xffffffffu, v, o);
+  if (threadIdx.x % 32 == 0) atomicAdd(total, v);  // expect: safety.uninitialised
+}
+
+extern "C" cudaError_t sum(const float* x, float* total, int n, cudaStream_t stream) {
+
+  sum_kernel<<<528, 256, 0, stream>>>(x, total, n);
+  return cudaGetLastError();
+}
