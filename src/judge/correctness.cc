@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "judge/contract_table.h"
-#include "ptx/target_check.h"
+#include "ptx/checks.h"
 
 namespace kforge::judge {
 namespace {
