@@ -1,6 +1,7 @@
 // For tests of the race detector: a launch played by hand, one thread or one warp at a time, with memory that holds values.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -49,8 +50,11 @@ class RaceTrace {
     access.addresses = &addresses;
     access.allocation = instruction.shared ? nullptr : &global_;
     access.memory = memory.data();
-    if (instruction.kind == AccessKind::store)
-      access.values = {{reinterpret_cast<const std::byte*>(values.data())}, instruction.bytes, 4};
+    if (instruction.kind == AccessKind::store) {   // each word of a wide store has the lane's value
+      access.values.element.fill(reinterpret_cast<const std::byte*>(values.data()));
+      access.values.element_bytes = std::min(4u, instruction.bytes);
+      access.values.lane_stride = 4;
+    }
     access.location = instruction.location;
     access.kind = instruction.kind;
     access.strong = instruction.strong || instruction.kind == AccessKind::atomic;
@@ -60,7 +64,8 @@ class RaceTrace {
     detector.access(access);
     if (instruction.kind == AccessKind::load) return;
     for (std::uint32_t lane = 0; lane < 32; ++lane)
-      if (instruction.mask >> lane & 1) std::memcpy(&memory[offsets[lane]], &values[lane], std::min(4u, instruction.bytes));
+      for (std::uint32_t i = 0; (instruction.mask >> lane & 1) && i < instruction.bytes; i += 4)
+        std::memcpy(&memory[offsets[lane] + i], &values[lane], std::min(4u, instruction.bytes));
   }
 
   // All lanes of all warps of a block, thread t at offset + t * stride.
