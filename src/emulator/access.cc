@@ -1,0 +1,216 @@
+#include "emulator/access.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace kforge::emulator {
+namespace {
+
+std::string_view verb(Direction direction) {
+  if (direction == Direction::load) return "reads";
+  return direction == Direction::store ? "writes" : "updates";
+}
+
+std::string named(const Allocation& allocation) {
+  if (allocation.label.empty()) return fmt::format("the {}-byte allocation number {}", allocation.size, allocation.serial);
+  return fmt::format("the {}-byte allocation `{}`", allocation.size, allocation.label);
+}
+
+std::uint32_t first_lane(std::uint32_t lanes) { return static_cast<std::uint32_t>(std::countr_zero(lanes)); }
+
+// Where an address lies relative to the nearest allocation.
+std::string relation(const Allocation* nearest, Address address) {
+  if (nearest == nullptr) return "there is no allocation at all";
+  const Address end = nearest->base + nearest->size;
+  if (address < nearest->base) return fmt::format("{} bytes before the start of {}", nearest->base - address, named(*nearest));
+  if (address < end) return fmt::format("offset {} of {}, running past its end", address - nearest->base, named(*nearest));
+  return fmt::format("offset {} of {}, {} bytes past its last byte", address - nearest->base, named(*nearest), address - end + 1);
+}
+
+bool contains(const Allocation* allocation, Address address) {
+  return allocation != nullptr && address >= allocation->base && address - allocation->base < allocation->size;
+}
+
+struct Fault { std::string_view kind; std::string text; };
+
+Fault describe_global(const Allocation* nearest, Address address) {
+  if (address < 65536) return {"null-pointer", fmt::format("address 0x{:x}: a null pointer", address)};
+  if (contains(nearest, address) && !nearest->live) return {"use-after-free", fmt::format("offset {} of {}, which was freed", address - nearest->base, named(*nearest))};
+  if (nearest != nullptr && address - (nearest->base - kDeviceOffset) < nearest->size && nearest->kind == MemoryKind::device)
+    return {"host-pointer", fmt::format("address 0x{:x}: a host address", address)};
+  return {"out-of-bounds", relation(nearest, address)};
+}
+
+}  // namespace
+
+std::uint32_t lanes_inside(const LaneAddresses& addresses, std::uint32_t mask, const Window& window, std::uint32_t bytes) {
+  if (window.size < bytes) return 0;
+  const std::uint64_t limit = window.size - bytes;
+  if (mask == kFullMask) {
+    std::uint64_t outside = 0;   // the sign bit: above the limit, or below the base
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      const std::uint64_t offset = addresses[i] - window.base;
+      outside |= (limit - offset) | offset;
+    }
+    if (outside >> 63 == 0) return kFullMask;
+  }
+  std::uint32_t inside = 0;
+  for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+    const std::uint32_t i = first_lane(m);
+    if (addresses[i] >= window.base && addresses[i] - window.base <= limit) inside |= 1u << i;
+  }
+  return inside;
+}
+
+std::uint32_t lanes_misaligned(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
+  std::uint64_t low = 0;
+  if (mask == kFullMask) {
+    for (std::uint32_t i = 0; i < 32; ++i) low |= addresses[i];
+  } else {
+    for (std::uint32_t m = mask; m != 0; m &= m - 1) low |= addresses[first_lane(m)];
+  }
+  if ((low & (bytes - 1)) == 0) return 0;
+  std::uint32_t result = 0;
+  for (std::uint32_t m = mask; m != 0; m &= m - 1)
+    if ((addresses[first_lane(m)] & (bytes - 1)) != 0) result |= m & (~m + 1);
+  return result;
+}
+
+bool is_contiguous(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
+  if (mask != kFullMask) return false;
+  std::uint64_t different = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) different |= addresses[i] - addresses[0] - std::uint64_t{i} * bytes;
+  return different == 0;
+}
+
+void lane_addresses(const Warp& warp, const Op& op, std::size_t k, std::uint32_t mask, LaneAddresses& addresses) {
+  const std::byte* slot = warp.at(op.r[k]);
+  const auto offset = static_cast<std::uint64_t>(op.immediate);
+  if ((op.flags & 1) != 0) {
+    for (std::uint32_t i = 0; i < 32; ++i) addresses[i] = get<std::uint64_t>(slot, i) + offset;
+  } else {
+    for (std::uint32_t i = 0; i < 32; ++i) addresses[i] = (get<std::uint32_t>(slot, i) + offset) & 0xffffffffu;
+  }
+  (void)mask;
+}
+
+ptx::Space space_of(Address address) {
+  if (address - kSharedWindow < kWindowBytes) return ptx::Space::shared;
+  if (address - kLocalWindow < kWindowBytes) return ptx::Space::local;
+  return ptx::Space::global;
+}
+
+Flow fault_global(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes) {
+  const Address address = request.addresses[first_lane(lanes)];
+  const Allocation* nearest = warp.launch->memory->nearest(address);
+  const Fault fault = describe_global(nearest, address);
+  report(warp, op, lanes, "safety.bounds", fault.kind, [&](evidence::Violation& v) {
+    v.message = fmt::format("{} {} bytes of global memory outside every live allocation: {}", verb(request.direction), request.bytes, fault.text);
+    v.measured = fmt::format("{} bytes at {}", request.bytes, fault.text);
+    v.required = "inside a live allocation";
+  });
+  return stop(warp, op, lanes, LaunchStatus::illegal_address, fmt::format("{}: {}", fault.kind, fault.text));
+}
+
+Flow fault_misaligned(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes) {
+  const Address address = request.addresses[first_lane(lanes)];
+  report(warp, op, lanes, "safety.bounds", "misaligned", [&](evidence::Violation& v) {
+    v.message = fmt::format("{} {} bytes at address 0x{:x}, which is no multiple of {}", verb(request.direction), request.bytes, address, request.bytes);
+    v.measured = fmt::format("address 0x{:x}, {} bytes off", address, address % request.bytes);
+    v.required = fmt::format("a multiple of {} bytes", request.bytes);
+  });
+  return stop(warp, op, lanes, LaunchStatus::misaligned_address, fmt::format("misaligned address 0x{:x}", address));
+}
+
+Flow fault_read_only(Warp& warp, const Op& op, const Request& request, const Allocation& allocation) {
+  report(warp, op, request.mask, "safety.bounds", "read-only", [&](evidence::Violation& v) {
+    v.message = fmt::format("{} {}, which is constant memory", verb(request.direction), named(allocation));
+    v.measured = fmt::format("{} bytes written to constant memory", request.bytes);
+    v.required = "constant memory is only read";
+  });
+  return stop(warp, op, request.mask, LaunchStatus::illegal_address, "write to constant memory");
+}
+
+Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes, std::string_view space, std::uint64_t size) {
+  const auto offset = static_cast<std::int64_t>(request.addresses[first_lane(lanes)]);
+  const std::string measured = fmt::format("{} bytes at offset {} of {} bytes of {} memory", request.bytes, offset, size, space);
+  report(warp, op, lanes, "safety.bounds", fmt::format("{}-out-of-bounds", space), [&](evidence::Violation& v) {
+    v.message = fmt::format("{} {}", verb(request.direction), measured);
+    v.measured = measured;
+    v.required = fmt::format("inside the {} bytes of {} memory", size, space);
+  });
+  return stop(warp, op, lanes, LaunchStatus::illegal_address, measured);
+}
+
+namespace {
+
+void keep_worst(std::unique_ptr<evidence::RequestExample>& worst, std::uint32_t& most, const Warp& warp, const Request& request,
+                std::uint32_t measured, std::uint32_t ideal) {
+  if (measured <= ideal || measured - ideal <= most) return;
+  most = measured - ideal;
+  if (worst == nullptr) worst = std::make_unique<evidence::RequestExample>();
+  worst->active_mask = request.mask;
+  worst->bytes_per_lane = request.bytes;
+  worst->lane_addresses = request.addresses;
+  worst->block = warp.block->index;
+  worst->warp = warp.index;
+  worst->measured = measured;
+  worst->ideal = ideal;
+}
+
+}  // namespace
+
+void count_global(Warp& warp, const Op& op, const Request& request) {
+  OpProfile& profile = warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())];
+  ++profile.requests;
+  const bool contiguous = is_contiguous(request.addresses, request.mask, request.bytes);
+  if (contiguous && request.addresses[0] % 32 == 0) {
+    profile.sectors += request.bytes;
+    profile.sectors_ideal += request.bytes;
+    profile.sectors_aligned_ideal += request.bytes;
+    profile.distinct_bytes += std::uint64_t{32} * request.bytes;
+    return;
+  }
+  if (!contiguous && request.mask == kFullMask) profile.scattered = 1;
+  const SectorCount count = count_sectors(request.addresses, request.mask, request.bytes);
+  profile.sectors += count.sectors;
+  profile.sectors_ideal += count.ideal;
+  profile.sectors_aligned_ideal += count.aligned_ideal;
+  profile.distinct_bytes += count.distinct_bytes;
+  keep_worst(profile.worst_global, profile.worst_global_waste, warp, request, count.sectors, count.ideal);
+}
+
+void count_shared(Warp& warp, const Op& op, const Request& request) {
+  OpProfile& profile = warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())];
+  ++profile.shared_requests;
+  if (request.bytes == 4 && is_contiguous(request.addresses, request.mask, 4)) {
+    ++profile.wavefronts;
+    ++profile.wavefronts_ideal;
+    return;
+  }
+  const WavefrontCount count = count_wavefronts(request.addresses, request.mask, request.bytes);
+  profile.wavefronts += count.wavefronts;
+  profile.wavefronts_ideal += count.ideal;
+  keep_worst(profile.worst_shared, profile.worst_shared_waste, warp, request, count.wavefronts, count.ideal);
+}
+
+void count_local(Warp& warp, const Op& op) {
+  ++warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())].local_requests;
+}
+
+void mark_stored_bytes(Allocation& allocation, const Request& request) {
+  std::vector<std::uint64_t>& words = allocation.written;
+  if (words.empty()) words.assign((allocation.size + 63) / 64, 0);
+  if (request.bytes >= 2 && is_contiguous(request.addresses, request.mask, request.bytes) && (request.addresses[0] - allocation.base) % 64 == 0) {
+    const std::uint64_t first = (request.addresses[0] - allocation.base) / 64;
+    for (std::uint32_t k = 0; k < request.bytes / 2; ++k) words[first + k] = ~std::uint64_t{0};
+    return;
+  }
+  for_lanes(request.mask, [&](std::uint32_t i) {   // aligned: never across a word of 64 bytes
+    const std::uint64_t offset = request.addresses[i] - allocation.base;
+    words[offset / 64] |= ((std::uint64_t{1} << request.bytes) - 1) << offset % 64;
+  });
+}
+
+}  // namespace kforge::emulator

@@ -1,0 +1,56 @@
+// One warp's access to memory on its way through the executor: which bytes it means, and what the observers are told.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/launch.h"
+
+namespace kforge::emulator {
+
+// The bytes that a request may touch: an allocation, a block's shared window, or memory of another kind.
+struct Window {
+  std::byte* data = nullptr;    // of the first byte
+  Address base = 0;             // address of the first byte, as the lanes write it
+  std::uint64_t size = 0;
+  Allocation* allocation = nullptr;
+};
+
+enum class Direction : std::uint8_t { load, store, atomic };
+
+// Lanes of `mask` whose `bytes` at addresses[lane] lie in the window.
+std::uint32_t lanes_inside(const LaneAddresses& addresses, std::uint32_t mask, const Window& window, std::uint32_t bytes);
+// Lanes of `mask` whose address is no multiple of `bytes` (a power of two).
+std::uint32_t lanes_misaligned(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
+// Every lane active and each address `bytes` after the one of the lane before.
+bool is_contiguous(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
+
+// Splits a request into windows and calls `perform(window, lanes)` for each, once every lane is known to be right; reports the
+// fault of the lowest wrong lane otherwise. Generic addresses are told apart here; `space` is what the instruction says.
+// `addresses` become offsets for shared and local memory.
+struct Request {
+  LaneAddresses addresses{};
+  std::uint32_t mask = 0;
+  std::uint32_t bytes = 0;          // per lane, all elements
+  ptx::Space space = ptx::Space::generic;
+  Direction direction = Direction::load;
+};
+
+// address = r[k] (64 or 32 bits) + op.immediate in each lane of the mask.
+void lane_addresses(const Warp& warp, const Op& op, std::size_t k, std::uint32_t mask, LaneAddresses& addresses);
+
+// The space of a generic address.
+ptx::Space space_of(Address address);
+
+Flow fault_global(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes);
+Flow fault_misaligned(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes);
+Flow fault_read_only(Warp& warp, const Op& op, const Request& request, const Allocation& allocation);
+Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes, std::string_view space, std::uint64_t size);
+
+// Profile: requests, sectors, wavefronts, and the worst example of each.
+void count_global(Warp& warp, const Op& op, const Request& request);
+void count_shared(Warp& warp, const Op& op, const Request& request);
+void count_local(Warp& warp, const Op& op);
+// Coverage: sets the bits of the bytes that a kernel stored.
+void mark_stored_bytes(Allocation& allocation, const Request& request);
+
+}  // namespace kforge::emulator

@@ -1,0 +1,73 @@
+// Moves that need more than the operand's lanes: generic addresses, addresses in the frame, clocks.
+#include <chrono>
+
+#include "emulator/access.h"
+#include "emulator/address_ops.h"
+
+namespace kforge::emulator {
+namespace {
+
+// d = a + immediate. flags: 1 the operand is 64 bits wide, 2 the result is.
+Flow run_offset(Warp& w, const Op& op, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t i) {
+    const std::uint64_t a = (op.flags & 1) != 0 ? get<std::uint64_t>(w.at(op.r[1]), i) : get<std::uint32_t>(w.at(op.r[1]), i);
+    const std::uint64_t sum = a + static_cast<std::uint64_t>(op.immediate);
+    if ((op.flags & 2) != 0) put<std::uint64_t>(w.at(op.r[0]), i, sum);
+    else put<std::uint32_t>(w.at(op.r[0]), i, static_cast<std::uint32_t>(sum));
+  });
+  return Flow::next;
+}
+
+// cvta.param: the parameters are an allocation of the launch. immediate: +1 to generic, -1 from it.
+Flow run_cvta_param(Warp& w, const Op& op, std::uint32_t mask) {
+  const std::uint64_t base = w.launch->parameters->base;
+  for_lanes(mask, [&](std::uint32_t i) {
+    const std::uint64_t a = get<std::uint64_t>(w.at(op.r[1]), i);
+    put<std::uint64_t>(w.at(op.r[0]), i, op.immediate > 0 ? a + base : a - base);
+  });
+  return Flow::next;
+}
+
+// Clocks advance with every warp instruction of the launch; a nanosecond is counted as one clock.
+Flow run_clock(Warp& w, const Op& op, std::uint32_t mask) {
+  const std::uint64_t now = ++w.launch->clock;
+  const auto special = static_cast<ptx::SpecialRegister>(op.immediate);
+  const bool high = special == ptx::SpecialRegister::clock_hi || special == ptx::SpecialRegister::globaltimer_hi;
+  for_lanes(mask, [&](std::uint32_t i) {
+    if ((op.flags & 2) != 0) put<std::uint64_t>(w.at(op.r[0]), i, now);
+    else put<std::uint32_t>(w.at(op.r[0]), i, static_cast<std::uint32_t>(high ? now >> 32 : now));
+  });
+  return Flow::next;
+}
+
+Flow run_isspacep(Warp& w, const Op& op, std::uint32_t mask) {
+  const auto wanted = static_cast<ptx::Space>(op.immediate);
+  std::uint32_t result = 0;
+  for_lanes(mask, [&](std::uint32_t i) {
+    const Address a = get<std::uint64_t>(w.at(op.r[1]), i);
+    ptx::Space space = space_of(a);
+    if (space == ptx::Space::global) {
+      const Allocation* allocation = w.launch->memory->find(a);
+      if (allocation == w.launch->parameters) space = ptx::Space::param;
+      else if (allocation != nullptr && allocation->kind == MemoryKind::constant) space = ptx::Space::constant;
+    }
+    result |= static_cast<std::uint32_t>(space == wanted) << i;
+  });
+  put_predicate(w.at(op.r[0]), result, mask);
+  return Flow::next;
+}
+
+}  // namespace
+
+Handler offset_handler() { return &run_offset; }
+Handler cvta_param_handler() { return &run_cvta_param; }
+Handler clock_handler() { return &run_clock; }
+Handler isspacep_handler() { return &run_isspacep; }
+
+bool is_clock(ptx::SpecialRegister special) {
+  using S = ptx::SpecialRegister;
+  return special == S::clock || special == S::clock_hi || special == S::clock64 || special == S::globaltimer ||
+         special == S::globaltimer_lo || special == S::globaltimer_hi;
+}
+
+}  // namespace kforge::emulator

@@ -1,0 +1,28 @@
+// The arithmetic handlers for machines with AVX2 and FMA: see alu.h.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <xmmintrin.h>
+
+#include "emulator/alu.h"
+#include "emulator/formats.h"
+#include "emulator/warp.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt,popcnt")
+namespace kforge::emulator::avx2 {
+#include "emulator/alu_lanes.inc"
+#include "emulator/alu_integer.inc"
+#include "emulator/alu_logic.inc"
+#include "emulator/alu_float.inc"
+#include "emulator/alu_half.inc"
+#include "emulator/alu_compare.inc"
+#include "emulator/alu_convert.inc"
+#include "emulator/alu_select.inc"
+}  // namespace kforge::emulator::avx2
+
+#pragma GCC pop_options

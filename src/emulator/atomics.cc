@@ -1,0 +1,200 @@
+// atom and red: lanes one after the other, lowest first (PTX manual, 9.7.13.5 and 9.7.13.6).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "emulator/access.h"
+#include "emulator/formats.h"
+#include "emulator/handlers.h"
+#include "emulator/registers.h"
+#include "emulator/uninitialised.h"
+
+namespace kforge::emulator {
+namespace {
+
+using ptx::AtomOp;
+using ptx::Space;
+using ptx::Type;
+using U64 = std::uint64_t;
+
+template <class T>
+T integer_step(AtomOp how, T old, T a) {
+  using U = std::make_unsigned_t<T>;
+  switch (how) {
+    case AtomOp::add: return T(U(old) + U(a));
+    case AtomOp::inc: return U(old) >= U(a) ? T(0) : T(old + 1);
+    case AtomOp::dec: return old == 0 || U(old) > U(a) ? a : T(old - 1);
+    case AtomOp::min: return std::min(old, a);
+    case AtomOp::max: return std::max(old, a);
+    case AtomOp::and_: return T(old & a);
+    case AtomOp::or_: return T(old | a);
+    case AtomOp::xor_: return T(old ^ a);
+    default: return a;   // exch
+  }
+}
+
+float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x; }
+
+// f32 in global memory flushes subnormals, in shared memory it does not.
+std::uint32_t add_f32(U64 old, U64 a, bool flush) {
+  float x = std::bit_cast<float>(static_cast<std::uint32_t>(old)), y = std::bit_cast<float>(static_cast<std::uint32_t>(a));
+  if (flush) x = flushed(x), y = flushed(y);
+  const float sum = x + y;
+  if (sum != sum) return 0x7fffffffu;
+  return std::bit_cast<std::uint32_t>(flush ? flushed(sum) : sum);
+}
+
+std::uint32_t half_step(AtomOp how, U64 old, U64 a, const Format& f) {
+  const double x = decode_format(static_cast<std::uint32_t>(old) & 0xffff, f), y = decode_format(static_cast<std::uint32_t>(a) & 0xffff, f);
+  if (how == AtomOp::add) return encode_format(add_to_odd(x, y), f);
+  if (x != x || y != y) return encode_format(x != x ? y : x, f);
+  return encode_format((how == AtomOp::min) == (x < y) ? x : y, f);
+}
+
+U64 half_pair_step(AtomOp how, U64 old, U64 a, const Format& f) {
+  return half_step(how, old, a, f) | static_cast<U64>(half_step(how, old >> 16, a >> 16, f)) << 16;
+}
+
+// The new value of memory. `b` is cas's replacement, `a` its comparand.
+U64 step(const ptx::Instruction& in, U64 old, U64 a, U64 b, bool global) {
+  const AtomOp how = in.mods.atom_op;
+  const std::uint32_t bits = ptx::size_bits(in.type);
+  if (how == AtomOp::cas) return old == a ? b : old;
+  switch (in.type) {
+    case Type::f32: return how == AtomOp::add ? add_f32(old, a, global) : a;
+    case Type::f64: return how == AtomOp::add ? std::bit_cast<U64>(std::bit_cast<double>(old) + std::bit_cast<double>(a)) : a;
+    case Type::f16: return half_step(how, old, a, kF16);
+    case Type::bf16: return half_step(how, old, a, kBf16);
+    case Type::f16x2: return half_pair_step(how, old, a, kF16);
+    case Type::bf16x2: return half_pair_step(how, old, a, kBf16);
+    case Type::s32: return static_cast<std::uint32_t>(integer_step(how, static_cast<std::int32_t>(old), static_cast<std::int32_t>(a)));
+    case Type::s64: return static_cast<U64>(integer_step(how, static_cast<std::int64_t>(old), static_cast<std::int64_t>(a)));
+    default: return bits == 64 ? integer_step(how, old, a) : integer_step(how, static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(a));
+  }
+}
+
+U64 lane_value(const Warp& w, Ref ref, std::uint32_t bytes, std::uint32_t lane) {
+  if (bytes == 8) return get<U64>(w.at(ref), lane);
+  const U64 value = get<std::uint32_t>(w.at(ref), lane);
+  return bytes == 2 ? value & 0xffff : value;
+}
+
+void put_lane(const Warp& w, Ref ref, std::uint32_t bytes, std::uint32_t lane, U64 value) {
+  if (bytes == 8) put<U64>(w.at(ref), lane, value);
+  else put<std::uint32_t>(w.at(ref), lane, static_cast<std::uint32_t>(value));
+}
+
+// Performs all lanes; returns those that changed memory or may have (all but failed compare-and-swaps).
+std::uint32_t perform(Warp& w, const Op& op, std::byte* data, const Request& request, bool global) {
+  const ptx::Instruction& in = *op.source;
+  const std::uint32_t elements = std::max<std::uint32_t>(1, op.list_count);
+  const bool vector = op.list_count != 0;
+  const bool returns = family(in) == ptx::Exec::atom;
+  std::uint32_t wrote = 0;
+  for_lanes(request.mask, [&](std::uint32_t i) {
+    for (std::uint32_t e = 0; e < elements; ++e) {
+      std::byte* at = data + request.addresses[i] + e * op.bytes;
+      U64 old = 0;
+      std::memcpy(&old, at, op.bytes);
+      const U64 a = lane_value(w, vector ? op.list[e] : op.r[2], op.bytes, i);
+      const U64 b = in.mods.atom_op == AtomOp::cas ? lane_value(w, op.r[3], op.bytes, i) : 0;
+      const U64 value = step(in, old, a, b, global);
+      if (in.mods.atom_op != AtomOp::cas || old == a) wrote |= 1u << i;
+      if (value != old) {
+        std::memcpy(at, &value, op.bytes);
+        ++w.launch->stores;
+      }
+      if (returns) put_lane(w, vector ? op.list[elements + e] : op.r[0], op.bytes, i, old);
+    }
+  });
+  return wrote;
+}
+
+void tell_races(Warp& w, const Op& op, const Window& window, const Request& request, std::uint32_t wrote) {
+  RaceAccess access;
+  access.block = w.block->races;
+  access.warp = w.index;
+  access.mask = request.mask;
+  access.bytes = request.bytes;
+  access.addresses = &request.addresses;
+  access.allocation = window.allocation;
+  access.memory = window.data;
+  access.location = op.location;
+  access.kind = AccessKind::atomic;
+  access.strong = true;
+  access.order = op.source->mods.order;
+  access.scope = op.source->mods.scope;
+  access.wrote = wrote;
+  w.launch->races->access(access);
+}
+
+template <Variant kVariant>
+struct Atomic {
+  static constexpr bool kSafety = Observes<kVariant>::safety, kProfile = Observes<kVariant>::profile;
+
+  static Flow in_global(Warp& w, const Op& op, Request& request) {
+    if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
+    if constexpr (kProfile) count_global(w, op, request);
+    for (std::uint32_t rest = request.mask; rest != 0;) {
+      Allocation* allocation = w.launch->memory->find(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
+      if (allocation == nullptr) return fault_global(w, op, request, rest);
+      if (allocation->read_only) return fault_read_only(w, op, request, *allocation);
+      const Window window{allocation->data, allocation->base, allocation->size, allocation};
+      Request part = request;
+      part.mask = lanes_inside(request.addresses, rest, window, request.bytes);
+      if ((part.mask & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
+      if constexpr (kSafety || kProfile) mark_stored_bytes(*allocation, part);
+      if constexpr (kSafety) atomic_global_shadow(w, op, *allocation, part);
+      const std::uint32_t wrote = perform(w, op, window.data - window.base, part, true);
+      if constexpr (kSafety) tell_races(w, op, window, part, wrote);
+      rest &= ~part.mask;
+    }
+    return Flow::next;
+  }
+
+  static Flow in_shared(Warp& w, const Op& op, Request& request) {
+    const Window window{w.block->shared.data(), 0, w.launch->shared_bytes, nullptr};
+    const std::uint32_t inside = lanes_inside(request.addresses, request.mask, window, request.bytes);
+    if (inside != request.mask) return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
+    if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
+    if constexpr (kProfile) count_shared(w, op, request);
+    if constexpr (kSafety) atomic_shared_shadow(w, op, request);
+    const std::uint32_t wrote = perform(w, op, window.data, request, false);
+    if constexpr (kSafety) tell_races(w, op, window, request, wrote);
+    return Flow::next;
+  }
+
+  static Flow run(Warp& w, const Op& op, std::uint32_t mask) {
+    Request request;
+    request.mask = mask;
+    request.bytes = std::uint32_t{op.bytes} * std::max<std::uint32_t>(1, op.list_count);
+    request.direction = Direction::atomic;
+    lane_addresses(w, op, 1, mask, request.addresses);
+    if constexpr (kSafety) check_address(w, op, 1, mask);
+    const Space space = op.source->mods.space;
+    if (space == Space::global) return in_global(w, op, request);
+    if (space == Space::shared) return in_shared(w, op, request);
+    for (std::uint32_t rest = mask; rest != 0;) {
+      const Space first = space_of(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
+      Request part = request;
+      part.mask = 0;
+      for_lanes(rest, [&](std::uint32_t i) { part.mask |= static_cast<std::uint32_t>(space_of(request.addresses[i]) == first) << i; });
+      rest &= ~part.mask;
+      if (first == Space::shared)
+        for (Address& address : part.addresses) address -= kSharedWindow;
+      const Flow flow = first == Space::shared ? in_shared(w, op, part) : in_global(w, op, part);
+      if (flow != Flow::next) return flow;
+    }
+    return Flow::next;
+  }
+};
+
+}  // namespace
+
+Handlers select_atomic(const ptx::Instruction& in, ptx::Exec) {
+  if (ptx::size_bits(in.type) > 64 || in.mods.atom_op == AtomOp::none) return Handlers{};
+  return for_variants([](auto v) -> Handler { return &Atomic<decltype(v)::value>::run; });
+}
+
+}  // namespace kforge::emulator

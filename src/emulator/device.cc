@@ -1,0 +1,239 @@
+#include "emulator/device.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "emulator/module_image.h"
+#include "emulator/profile.h"
+#include "emulator/schedule.h"
+
+namespace kforge::emulator {
+namespace {
+
+constexpr std::size_t kMaxOutput = 64 * 1024;   // of printf, kept in the log
+
+Variant variant_of(const Checks& checks) {
+  if (checks.safety) return checks.profile ? Variant::all : Variant::safety;
+  return checks.profile ? Variant::profile : Variant::plain;
+}
+
+// What the race detector has to reckon with.
+RaceMode race_mode(const Kernel& kernel) {
+  RaceMode mode;
+  for (const Op& op : kernel.code) {
+    if (op.source->form >= ptx::instruction_table().size()) continue;
+    const ptx::Exec exec = ptx::instruction_table()[op.source->form].exec;
+    const ptx::Order order = op.source->mods.order;
+    if (exec == ptx::Exec::membar || exec == ptx::Exec::fence) mode.fences = true;
+    if (order == ptx::Order::acquire || order == ptx::Order::release || order == ptx::Order::acq_rel || order == ptx::Order::sc) mode.fences = true;
+    if (exec == ptx::Exec::barrier_cluster) mode.named_barriers = true;
+    const auto is_constant = [](const ptx::Operand& operand, std::uint64_t value) {
+      return operand.kind == ptx::Operand::Kind::immediate && (operand.bits & 0xffffffffu) == value;
+    };
+    if (exec == ptx::Exec::bar_sync) mode.named_barriers |= op.source->operands.size() > 1 || !is_constant(op.source->operands[0], 0);
+    if (exec == ptx::Exec::bar_arrive) mode.named_barriers = true;
+    if (exec == ptx::Exec::bar_red) mode.named_barriers |= op.source->operands.size() > 3 || !is_constant(op.source->operands[1], 0);
+    if (exec == ptx::Exec::bar_warp_sync) mode.partial_warp_syncs |= !is_constant(op.source->operands[0], 0xffffffffu);
+  }
+  return mode;
+}
+
+}  // namespace
+
+struct Device::Impl {
+  hardware::DataSheet sheet;
+  Memory memory;
+  std::vector<std::unique_ptr<LoadedModule>> modules;
+  Checks checks;
+  Limits limits;
+  std::uint64_t seed = 0;
+  std::uint64_t instructions_used = 0;
+  double seconds_used = 0;
+  ViolationLog violations;
+  RaceDetector races;
+  GlobalShadow global_shadow;
+  evidence::LaunchLog log;
+  std::function<void(std::string_view)> sink;
+  std::uint64_t grid_id = 0;
+
+  void print(std::string_view text) {
+    if (log.output.size() < kMaxOutput) log.output.append(text.substr(0, kMaxOutput - log.output.size()));
+    if (sink) sink(text);
+  }
+
+  void fill_uniforms(Launch& launch);
+  void run(Launch& launch, const LaunchRequest& request);
+  void add_races(const Launch& launch);
+};
+
+Device::Device(hardware::DataSheet sheet) : impl_(std::make_unique<Impl>()) {
+  impl_->sheet = std::move(sheet);
+  if (impl_->sheet.memory_bytes != 0) impl_->memory.set_capacity(impl_->sheet.memory_bytes);
+}
+Device::~Device() = default;
+
+const hardware::DataSheet& Device::sheet() const { return impl_->sheet; }
+Memory& Device::memory() { return impl_->memory; }
+
+Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module) {
+  auto loaded = std::make_unique<LoadedModule>();
+  loaded->module = std::move(module);
+  if (auto created = create_variables(*loaded, impl_->memory); !created) return Unexpected(created.error());
+  for (const ptx::Function& function : loaded->module->functions) {
+    if (!function.is_entry) continue;
+    auto kernel = decode(*loaded, function);
+    if (!kernel) return Unexpected(kernel.error());
+    loaded->kernels.push_back(std::move(*kernel));
+  }
+  return impl_->modules.emplace_back(std::move(loaded)).get();
+}
+
+void Device::unload(LoadedModule* module) {
+  for (Allocation* variable : module->variables)
+    if (variable != nullptr) impl_->memory.free(variable->base);
+  std::erase_if(impl_->modules, [&](const std::unique_ptr<LoadedModule>& m) { return m.get() == module; });
+}
+
+const Kernel* Device::find_kernel(const LoadedModule* module, std::string_view name) const {
+  for (const auto& kernel : module->kernels)
+    if (kernel->info.name == name) return kernel.get();
+  return nullptr;
+}
+
+Allocation* Device::find_variable(LoadedModule* module, std::string_view name) {
+  for (std::size_t i = 0; i < module->variables.size(); ++i)
+    if (module->variables[i] != nullptr && module->module->variables[i].name == name) return module->variables[i];
+  return nullptr;
+}
+
+const KernelInfo& Device::info(const Kernel* kernel) { return kernel->info; }
+
+void Device::set_checks(Checks checks) { impl_->checks = checks; }
+void Device::set_limits(Limits limits) {
+  impl_->limits = limits;
+  impl_->instructions_used = 0;
+  impl_->seconds_used = 0;
+}
+void Device::set_seed(std::uint64_t seed) { impl_->seed = seed; }
+void Device::on_print(std::function<void(std::string_view)> sink) { impl_->sink = std::move(sink); }
+
+void Device::Impl::fill_uniforms(Launch& launch) {
+  using S = ptx::SpecialRegister;
+  launch.uniforms.assign(bank_bytes(Bank::launch), std::byte{0});
+  const auto each = [&](S special, auto value_of) {
+    const SpecialPlace to = place_of(special);
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      if (to.wide) put<std::uint64_t>(launch.uniforms.data() + to.offset, i, value_of(i));
+      else put<std::uint32_t>(launch.uniforms.data() + to.offset, i, static_cast<std::uint32_t>(value_of(i)));
+    }
+  };
+  const auto all = [&](S special, std::uint64_t value) { each(special, [value](std::uint32_t) { return value; }); };
+  const evidence::Dim3& c = launch.cluster;
+  all(S::ntid_x, launch.block_size.x), all(S::ntid_y, launch.block_size.y), all(S::ntid_z, launch.block_size.z);
+  all(S::nctaid_x, launch.grid.x), all(S::nctaid_y, launch.grid.y), all(S::nctaid_z, launch.grid.z);
+  all(S::nwarpid, (launch.threads_per_block + 31) / 32);
+  all(S::nsmid, static_cast<std::uint64_t>(std::max(1, sheet.multiprocessors)));
+  all(S::gridid, ++grid_id);
+  all(S::dynamic_smem_size, launch.dynamic_shared_bytes);
+  all(S::total_smem_size, launch.shared_bytes);
+  all(S::is_explicit_cluster, c.count() > 1 ? 1 : 0);
+  all(S::nclusterid_x, launch.grid.x / c.x), all(S::nclusterid_y, launch.grid.y / c.y), all(S::nclusterid_z, launch.grid.z / c.z);
+  all(S::cluster_nctaid_x, c.x), all(S::cluster_nctaid_y, c.y), all(S::cluster_nctaid_z, c.z);
+  all(S::cluster_nctarank, c.count());
+  each(S::laneid, [](std::uint32_t i) { return i; });
+  each(S::lanemask_eq, [](std::uint32_t i) { return 1u << i; });
+  each(S::lanemask_lt, [](std::uint32_t i) { return (1u << i) - 1; });
+  each(S::lanemask_le, [](std::uint32_t i) { return (2u << i) - 1; });
+  each(S::lanemask_gt, [](std::uint32_t i) { return ~((2u << i) - 1); });
+  each(S::lanemask_ge, [](std::uint32_t i) { return ~((1u << i) - 1); });
+}
+
+void Device::Impl::add_races(const Launch& launch) {
+  for (const Race& race : races.take_races()) {
+    evidence::Violation* v = violations.add("safety.races", name(race.kind), launch.kernel->info.name, race.second.location);
+    if (v == nullptr) continue;
+    const auto words = [](const RaceParty& party) {
+      if (party.thread == RaceParty::kUnknown) return fmt::format("a {} of another thread", party.write ? "write" : "read");
+      return fmt::format("a {} of thread {} in block {}", party.write ? "write" : "read", party.thread, party.block);
+    };
+    v->advice = race.advice;
+    v->where = launch.where(race.second.location);
+    v->other = launch.where(race.first.location);
+    v->block = {static_cast<std::uint32_t>(race.second.block % launch.grid.x), static_cast<std::uint32_t>(race.second.block / launch.grid.x % launch.grid.y),
+                static_cast<std::uint32_t>(race.second.block / launch.grid.x / launch.grid.y)};
+    if (race.second.thread != RaceParty::kUnknown) v->thread = thread_index(launch.block_size, race.second.thread);
+    v->count = race.count;
+    const std::string at = race.shared ? fmt::format("shared memory offset {}", race.address) : fmt::format("global address 0x{:x}", race.address);
+    v->message = fmt::format("{} and {} touch {} with nothing that orders them{}", words(race.first), words(race.second), at,
+                             race.kind == RaceKind::same_value ? "; both store the same value" : "");
+    v->measured = fmt::format("{} unordered accesses", race.count);
+    v->required = "a barrier, fence with atomic, or warp synchronisation between them";
+  }
+}
+
+void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
+  OriginTable origins;
+  launch.origins = &origins;
+  if (launch.safety) races.begin_launch(race_mode(*launch.kernel), launch.threads_per_block);
+  for (const Op& op : launch.kernel->code) op.cache = nullptr;
+  run_grid(launch, {seed, request.cooperative, request.sampled_blocks});
+  if (launch.safety) {
+    races.end_launch();
+    add_races(launch);
+  }
+}
+
+LaunchResult Device::launch(const LaunchRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  Impl& d = *impl_;
+  Launch launch;
+  launch.kernel = request.kernel;
+  launch.memory = &d.memory;
+  launch.sheet = &d.sheet;
+  launch.grid = request.grid;
+  launch.block_size = request.block;
+  launch.cluster = request.cluster;
+  launch.threads_per_block = static_cast<std::uint32_t>(request.block.count());
+  launch.dynamic_shared_bytes = request.dynamic_shared_bytes;
+  launch.shared_bytes = std::max(request.kernel->info.static_shared_bytes, request.kernel->extern_shared_offset + request.dynamic_shared_bytes);
+  launch.variant = variant_of(d.checks);
+  launch.safety = d.checks.safety;
+  launch.profile = d.checks.profile;
+  launch.violations = &d.violations;
+  launch.races = &d.races;
+  launch.global_shadow = &d.global_shadow;
+  launch.print = [&d](std::string_view text) { d.print(text); };
+  if (launch.profile) launch.ops = std::vector<OpProfile>(request.kernel->code.size());
+  launch.instruction_limit = d.limits.thread_instructions == 0 ? 0 : std::max<std::uint64_t>(1, d.limits.thread_instructions - std::min(d.instructions_used, d.limits.thread_instructions));
+  launch.seconds_limit = d.limits.seconds - d.seconds_used;
+  launch.parameters = d.memory.allocate(request.kernel->info.parameter_bytes, MemoryKind::constant, "kernel parameters");
+  LaunchResult result;
+  if (launch.parameters == nullptr) return {LaunchStatus::illegal_address, "no memory for the kernel's parameters", 0, 0};
+  std::memcpy(launch.parameters->data, request.parameters.data(), std::min<std::size_t>(request.parameters.size(), request.kernel->info.parameter_bytes));
+  d.fill_uniforms(launch);
+  if (launch.grid.count() != 0 && launch.threads_per_block != 0) d.run(launch, request);
+  d.memory.free(launch.parameters->base);
+  add_to_profiles(d.log.kernels, launch, request.sampled_blocks != 0 && request.sampled_blocks < launch.grid.count());
+  result.status = launch.status;
+  result.detail = launch.detail;
+  result.thread_instructions = launch.thread_instructions;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  d.instructions_used += result.thread_instructions;
+  d.seconds_used += result.seconds;
+  d.log.thread_instructions += result.thread_instructions;
+  if (request.sampled_blocks != 0 && request.sampled_blocks < launch.grid.count()) d.log.sampled_blocks = request.sampled_blocks;
+  if (result.status == LaunchStatus::hang) d.log.ending = evidence::Ending::hang;
+  else if (result.status == LaunchStatus::limit) d.log.ending = evidence::Ending::limit;
+  else if (result.status != LaunchStatus::ok) d.log.ending = evidence::Ending::trap;
+  if (result.status != LaunchStatus::ok) d.log.ending_detail = result.detail;
+  return result;
+}
+
+evidence::LaunchLog Device::take_log() {
+  evidence::LaunchLog log = std::exchange(impl_->log, {});
+  log.violations = impl_->violations.take();
+  return log;
+}
+
+}  // namespace kforge::emulator

@@ -1,0 +1,47 @@
+// Handlers that are not lane-wise arithmetic, by family. Each select function returns one handler per compiled variant;
+// all null when the form is not executed.
+#pragma once
+
+#include "emulator/code.h"
+#include "emulator/launch.h"
+
+namespace kforge::emulator {
+
+using Handlers = std::array<Handler, kVariants>;
+inline Handlers same(Handler handler) { return {handler, handler, handler, handler}; }
+
+// What a variant observes.
+template <Variant kVariant>
+struct Observes {
+  static constexpr bool safety = kVariant == Variant::safety || kVariant == Variant::all;
+  static constexpr bool profile = kVariant == Variant::profile || kVariant == Variant::all;
+};
+// { f(Variant constant)... } for all variants.
+template <class F>
+Handlers for_variants(F f) {
+  return {f(std::integral_constant<Variant, Variant::plain>{}), f(std::integral_constant<Variant, Variant::safety>{}),
+          f(std::integral_constant<Variant, Variant::profile>{}), f(std::integral_constant<Variant, Variant::all>{})};
+}
+
+// ld, st, ldu. Address in r[0], data in list; flags: kWideAddress; op.bytes per element; op.wide: 64-bit data slots.
+inline constexpr std::uint8_t kWideAddress = 1, kSignExtend = 2, kStrong = 4, kEntryParam = 8;
+Handlers select_memory(const ptx::Instruction& instruction, ptx::Exec exec);
+// atom, red. r[0] result, r[1] address, r[2], r[3] operands.
+Handlers select_atomic(const ptx::Instruction& instruction, ptx::Exec exec);
+// bra, brx, call, ret, exit, trap, nanosleep, fences and the like.
+Handlers select_control(const ptx::Instruction& instruction, ptx::Exec exec);
+// bar.*, shfl, vote, match, redux, activemask, elect.
+Handlers select_sync(const ptx::Instruction& instruction, ptx::Exec exec);
+Handler select_warp_op(const ptx::Instruction& instruction, ptx::Exec exec);
+Flow run_unsupported(Warp& warp, const Op& op, std::uint32_t mask);
+
+// Shared with schedule.cc.
+void block_group(Warp& warp, std::uint32_t mask, Wait wait, std::uint32_t sync_mask, std::uint8_t barrier);
+void complete_barriers(Block& block);   // after arrivals and exits
+// False (and reported) when lanes that the mask names are elsewhere: the group waits, the handler returns regroup.
+bool gather_lanes(Warp& warp, const Op& op, std::uint32_t mask, const std::byte* member_masks);
+void leave_frame(Warp& warp, std::uint32_t mask);   // ret
+Flow call_intrinsic(Warp& warp, const Op& op, std::uint32_t mask);
+std::uint32_t find_intrinsic(std::string_view name);   // index + 1; 0: none
+
+}  // namespace kforge::emulator

@@ -1,0 +1,89 @@
+// One running grid and what is known of it. Handlers reach it through Warp::launch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "emulator/code.h"
+#include "emulator/race.h"
+#include "emulator/request.h"
+#include "emulator/shadow.h"
+#include "emulator/warp.h"
+#include "evidence/launch_log.h"
+
+namespace kforge::emulator {
+
+// What an op did, when the profile is on. The first two are counted by the loop, the rest by its handler.
+struct OpProfile {
+  std::uint64_t executions = 0, lanes = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0, sectors_ideal = 0, sectors_aligned_ideal = 0, distinct_bytes = 0;
+  std::uint64_t shared_requests = 0, wavefronts = 0, wavefronts_ideal = 0;
+  std::uint64_t local_requests = 0;
+  std::uint64_t divergent = 0;
+  std::uint32_t scattered = 0;          // full requests whose lanes were not consecutive
+  std::uint32_t worst_global_waste = 0, worst_shared_waste = 0;
+  std::unique_ptr<evidence::RequestExample> worst_global, worst_shared;
+};
+
+// First violation of each (contract, kind, line), with a count.
+class ViolationLog {
+ public:
+  // The entry to fill in when this is the first of its kind; null otherwise (the count was raised).
+  evidence::Violation* add(std::string_view contract, std::string_view kind, const std::string& kernel, std::uint32_t location);
+  std::vector<evidence::Violation> take();
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::string, std::uint32_t>, std::size_t> index_;
+  std::vector<evidence::Violation> violations_;
+};
+
+// A thread's coordinates in its block.
+evidence::Dim3 thread_index(const evidence::Dim3& block, std::uint32_t linear);
+
+struct Launch {
+  const Kernel* kernel = nullptr;
+  Memory* memory = nullptr;
+  const hardware::DataSheet* sheet = nullptr;
+  evidence::Dim3 grid, block_size, cluster;
+  std::uint32_t threads_per_block = 0;
+  std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;
+  Variant variant = Variant::plain;
+  bool safety = false, profile = false;
+  Allocation* parameters = nullptr;
+  std::vector<std::byte> uniforms;               // Bank::launch
+  std::vector<OpProfile> ops;                    // by pc; empty unless profile
+  ViolationLog* violations = nullptr;
+  RaceDetector* races = nullptr;
+  GlobalShadow* global_shadow = nullptr;
+  OriginTable* origins = nullptr;
+  std::function<void(std::string_view)> print;
+  std::uint64_t* device_heap = nullptr;
+
+  LaunchStatus status = LaunchStatus::ok;
+  std::string detail;
+  std::uint64_t stores = 1;                      // changes of memory: see schedule.cc
+  std::uint64_t thread_instructions = 0;
+  std::uint64_t clock = 0;                       // warp instructions so far: what %clock reads
+  std::uint64_t instruction_limit = 0;           // of this launch; 0: none
+  double seconds_limit = 0;
+
+  bool failed() const { return status != LaunchStatus::ok; }
+  const evidence::SourcePosition& where(std::uint32_t location) const { return kernel->module->locations[location]; }
+};
+
+// Records a violation at `op` for the lowest lane of `lanes`; fills everything but the texts, which `describe` adds when it
+// is the first of its kind.
+void report(Warp& warp, const Op& op, std::uint32_t lanes, std::string_view contract, std::string_view kind,
+            const std::function<void(evidence::Violation&)>& describe);
+// Ends the launch as a GPU does after a fatal error. Returns what the handler is to return.
+Flow stop(Warp& warp, const Op& op, std::uint32_t lanes, LaunchStatus status, std::string what);
+
+// "kernel.cu:12" or "PTX line 7".
+std::string place(const Launch& launch, const Op& op);
+
+}  // namespace kforge::emulator

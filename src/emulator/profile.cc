@@ -1,0 +1,159 @@
+#include "emulator/profile.h"
+
+#include <algorithm>
+#include <map>
+
+#include "emulator/registers.h"
+
+namespace kforge::emulator {
+namespace {
+
+using evidence::Counters;
+using evidence::KernelProfile;
+using evidence::LineProfile;
+using evidence::Metric;
+using ptx::Exec;
+
+bool is_pair(ptx::Type t) { return t == ptx::Type::f16x2 || t == ptx::Type::bf16x2; }
+bool is_half_type(ptx::Type t) { return t == ptx::Type::f16 || t == ptx::Type::bf16 || is_pair(t); }
+
+// Floating operations of one lane.
+std::uint64_t operations(Exec exec) {
+  switch (exec) {
+    case Exec::fma: return 2;
+    case Exec::add: case Exec::sub: case Exec::mul: case Exec::div: case Exec::min: case Exec::max: return 1;
+    default: return 0;
+  }
+}
+
+void count_arithmetic(Counters& c, const ptx::Instruction& in, Exec exec, std::uint64_t lanes) {
+  const ptx::InstructionClass klass = ptx::instruction_table()[in.form].klass;
+  if (klass == ptx::InstructionClass::special) c[Metric::special_ops] += lanes;
+  if (klass == ptx::InstructionClass::integer || klass == ptx::InstructionClass::logic) c[Metric::int_ops] += lanes * (exec == Exec::mad ? 2 : 1);
+  if (klass != ptx::InstructionClass::floating && klass != ptx::InstructionClass::half) return;
+  const std::uint64_t count = operations(exec) * lanes;
+  if (is_half_type(in.type)) c[Metric::flops_f16] += is_pair(in.type) ? 2 * count : count;
+  else if (in.type == ptx::Type::f64) c[Metric::flops_f64] += count;
+  else c[Metric::flops_f32] += count;
+}
+
+Counters counters_of(const Op& op, const OpProfile& p) {
+  Counters c;
+  const ptx::Instruction& in = *op.source;
+  const Exec exec = family(in);
+  c[Metric::inst_executed] = p.executions;
+  c[Metric::thread_inst_executed] = p.lanes;
+  c[Metric::global_requests] = p.requests;
+  c[Metric::global_sectors] = p.sectors;
+  c[Metric::global_sectors_ideal] = p.sectors_ideal;
+  c[Metric::global_sectors_aligned_ideal] = p.sectors_aligned_ideal;
+  c[exec == Exec::ld || exec == Exec::ldu ? Metric::global_load_bytes : Metric::global_store_bytes] = p.distinct_bytes;
+  c[Metric::shared_requests] = p.shared_requests;
+  c[Metric::shared_wavefronts] = p.wavefronts;
+  c[Metric::shared_wavefronts_ideal] = p.wavefronts_ideal;
+  c[Metric::local_requests] = p.local_requests;
+  if (exec == Exec::atom || exec == Exec::red) c[Metric::atomic_requests] = p.executions;
+  if (exec == Exec::bar_sync || exec == Exec::bar_red || exec == Exec::bar_arrive) c[Metric::barriers] = p.executions;
+  if (exec == Exec::bra || exec == Exec::brx) c[Metric::branches] = p.executions;
+  c[Metric::divergent_branches] = p.divergent;
+  count_arithmetic(c, in, exec, p.lanes);
+  return c;
+}
+
+void keep_worse(evidence::RequestExample& kept, const std::unique_ptr<evidence::RequestExample>& seen) {
+  if (seen == nullptr) return;
+  if (!kept.present() || seen->measured - seen->ideal > kept.measured - kept.ideal) kept = *seen;
+}
+
+LineProfile& line_of(KernelProfile& profile, const evidence::SourcePosition& position) {
+  for (LineProfile& line : profile.lines)
+    if (line.position == position) return line;
+  LineProfile& line = profile.lines.emplace_back();
+  line.position = position;
+  line.global_contiguous = true;
+  return line;
+}
+
+bool is_load(const Op& op) {
+  const Exec exec = family(*op.source);
+  const ptx::Space space = op.source->mods.space;
+  return exec == Exec::ld && (space == ptx::Space::global || space == ptx::Space::generic);
+}
+
+bool reads_any(const Op& op, const std::vector<ptx::RegisterId>& loaded) {
+  bool found = false;
+  visit_registers(*op.source, [&](ptx::RegisterId r, bool result) {
+    if (!result && std::find(loaded.begin(), loaded.end(), r) != loaded.end()) found = true;
+  });
+  return found;
+}
+
+// Loads of one warp that are issued before the first use of the first of them, weighted by how often they ran: from each load
+// onwards in program order, up to a use of what was loaded, a branch back or a barrier.
+double independent_loads(const Launch& launch) {
+  const std::vector<Op>& code = launch.kernel->code;
+  double weighted = 0, weight = 0;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (launch.ops[i].requests == 0 || !is_load(code[i])) continue;
+    std::vector<ptx::RegisterId> loaded;
+    std::uint64_t in_flight = 0;
+    std::size_t k = i;
+    for (; k < code.size(); ++k) {
+      const Exec exec = family(*code[k].source);
+      if (reads_any(code[k], loaded) || exec == Exec::bar_sync || exec == Exec::bra || exec == Exec::ret) break;
+      if (!is_load(code[k])) continue;
+      ++in_flight;
+      visit_registers(*code[k].source, [&](ptx::RegisterId r, bool result) { if (result) loaded.push_back(r); });
+    }
+    const double runs = static_cast<double>(launch.ops[i].executions) * static_cast<double>(in_flight);
+    weighted += runs * static_cast<double>(in_flight);
+    weight += runs;
+    i = k - 1;
+  }
+  return weight > 0 ? std::max(1.0, weighted / weight) : 1;
+}
+
+KernelProfile& profile_of(std::vector<KernelProfile>& profiles, const std::string& name) {
+  for (KernelProfile& profile : profiles)
+    if (profile.kernel == name) return profile;
+  KernelProfile& profile = profiles.emplace_back();
+  profile.kernel = name;
+  return profile;
+}
+
+void add_op(LineProfile& line, const Op& op, const OpProfile& p, const Counters& counters) {
+  line.counters += counters;
+  if (p.requests != 0) {
+    line.global_bytes_per_lane = std::max<std::uint32_t>(line.global_bytes_per_lane, std::uint32_t{op.bytes} * std::max<std::uint32_t>(1, op.list_count));
+    if (p.scattered != 0) line.global_contiguous = false;
+  }
+  keep_worse(line.worst_global, p.worst_global);
+  keep_worse(line.worst_shared, p.worst_shared);
+}
+
+}  // namespace
+
+void add_to_profiles(std::vector<KernelProfile>& profiles, const Launch& launch, bool sampled) {
+  KernelProfile& profile = profile_of(profiles, launch.kernel->info.name);
+  const evidence::LaunchShape shape{launch.grid, launch.block_size, launch.kernel->info.static_shared_bytes, launch.dynamic_shared_bytes};
+  if (std::find(profile.launches.begin(), profile.launches.end(), shape) == profile.launches.end()) profile.launches.push_back(shape);
+  ++profile.launch_count;
+  profile.sampled |= sampled;
+  if (launch.ops.empty()) return;
+  std::map<std::uint32_t, std::size_t> line_index;   // by location: lines of one position are found once
+  for (std::size_t pc = 0; pc < launch.ops.size(); ++pc) {
+    const OpProfile& p = launch.ops[pc];
+    if (p.executions == 0) continue;
+    const Op& op = launch.kernel->code[pc];
+    const Counters counters = counters_of(op, p);
+    profile.totals += counters;
+    auto [entry, is_new] = line_index.try_emplace(op.location, 0);
+    if (is_new) entry->second = static_cast<std::size_t>(&line_of(profile, launch.where(op.location)) - profile.lines.data());
+    add_op(profile.lines[entry->second], op, p, counters);
+  }
+  profile.independent_loads = std::max(profile.launch_count == 1 ? 1.0 : profile.independent_loads, independent_loads(launch));
+  for (LineProfile& line : profile.lines)
+    if (line.counters[Metric::global_requests] == 0) line.global_contiguous = false;
+}
+
+}  // namespace kforge::emulator

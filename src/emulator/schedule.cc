@@ -1,0 +1,447 @@
+// Which lanes run next, and how a launch that never ends is told from a long one.
+//
+// Inside a warp the group in the deepest frame with the lowest pc runs; it stops where another group waits (`stop_pc`) and
+// the two go on as one. A group that spins (below), or that has run kRotation instructions while others are ready, lets the
+// others run. A warp runs for a quantum; the warps of a block in turn; a few blocks are resident and each runs as far as
+// it can, so that their registers stay in the cache. Blocks that wait for others are helped by making more blocks resident, up to
+// what the GPU would hold.
+//
+// A spin is a return to the same pc, at a backward jump, with bit-equal registers and nothing stored in between: as memory
+// did not change either, it will happen again for ever unless somebody else stores. A hang is proven when in a whole
+// round over all resident blocks every warp is blocked or spins, and nothing was stored in that round. Registers are compared by a 64-bit
+// hash, against a snapshot that is renewed at powers of two, so that loops of any period are found (Brent).
+#include "emulator/schedule.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <numeric>
+#include <random>
+
+#include "emulator/handlers.h"
+
+namespace kforge::emulator {
+namespace {
+
+constexpr std::uint64_t kQuantum = 10'000;        // warp instructions
+constexpr std::uint64_t kSuspicious = 1'000;      // the same, when nothing else makes progress
+constexpr std::uint64_t kSlice = 256;             // until a group is watched, when others of its warp are ready
+constexpr std::uint64_t kRotation = 50'000;
+constexpr std::uint32_t kComparisons = 16;        // of register hashes per visit
+constexpr std::size_t kResidentBlocks = 8;
+
+enum class Outcome : std::uint8_t { done, blocked, spins, quantum, failed };
+
+// ---- groups --------------------------------------------------------------------------------------------------------
+
+void park_active(Warp& w) {
+  if (w.active == 0) return;
+  Group group;
+  group.frame = w.frame;
+  group.pc = w.pc;
+  group.mask = w.active;
+  w.groups.push_back(group);
+  w.active = 0;
+}
+
+void merge_groups(Warp& w) {
+  std::vector<Group>& groups = w.groups;
+  for (Group& group : groups) group.mask &= w.live;
+  std::erase_if(groups, [](const Group& group) { return group.mask == 0; });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (std::size_t k = groups.size(); k-- > i + 1;) {
+      if (groups[k].pc != groups[i].pc || groups[k].frame != groups[i].frame || groups[k].wait != groups[i].wait || groups[i].wait == Wait::barrier) continue;
+      groups[i].mask |= groups[k].mask;
+      groups[i].sync_mask |= groups[k].sync_mask;
+      groups[i].spun_at = ~std::uint64_t{0};
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
+  for (Group& group : groups)
+    if (group.wait == Wait::warp_sync && (group.sync_mask & w.live & ~group.mask) == 0) group.wait = Wait::none;
+}
+
+bool is_ready(const Warp& w, const Group& group) { return group.wait == Wait::none && group.spun_at != w.launch->stores; }
+bool runs_before(const Group& a, const Group& b) {
+  return a.frame->depth != b.frame->depth ? a.frame->depth > b.frame->depth : a.pc < b.pc;
+}
+
+// Lanes that wait for others of their warp, and no lane of it can move: the mask names lanes that never come.
+bool force_warp_sync(Warp& w) {
+  const bool all = std::all_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait != Wait::none; });
+  const auto stuck = std::find_if(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::warp_sync; });
+  if (!all || stuck == w.groups.end()) return false;
+  // A lane at a block barrier may still be released by other warps only if this warp arrives there as a whole: it will not.
+  const Op& op = w.launch->kernel->code[stuck->pc];
+  const std::uint32_t missing = stuck->sync_mask & w.live & ~stuck->mask;
+  report(w, op, stuck->mask, "safety.barriers", "warp-sync-missing-lanes", [&](evidence::Violation& v) {
+    v.message = fmt::format("a warp-synchronous operation names lanes 0x{:08x} that wait elsewhere and never reach it", missing);
+    v.measured = fmt::format("lanes 0x{:08x} of mask 0x{:08x} arrived", stuck->mask, stuck->sync_mask);
+    v.required = "every live lane that the mask names executes the operation";
+  });
+  stuck->wait = Wait::none;
+  w.forced_sync = true;
+  return true;
+}
+
+// Makes a group the running one. False: none is ready.
+bool pick(Warp& w, bool rotate) {
+  park_active(w);
+  merge_groups(w);
+  Group* best = nullptr;
+  const auto choose = [&] {
+    for (Group& group : w.groups) {
+      if (!is_ready(w, group)) continue;
+      if (best == nullptr || (rotate ? group.last_run < best->last_run : runs_before(group, *best))) best = &group;
+    }
+  };
+  choose();
+  if (best == nullptr && force_warp_sync(w)) choose();
+  if (best == nullptr) return false;
+  const Group chosen = *best;
+  w.groups.erase(w.groups.begin() + (best - w.groups.data()));
+  w.frame = chosen.frame;
+  w.bases[static_cast<std::size_t>(Bank::frame)] = chosen.frame->registers.data();
+  w.pc = chosen.pc;
+  w.active = chosen.mask;
+  w.stop_pc = kNoPc;
+  for (const Group& group : w.groups)
+    if (group.frame == w.frame && group.wait != Wait::barrier && group.pc > w.pc) w.stop_pc = std::min(w.stop_pc, group.pc);
+  return true;
+}
+
+// ---- spinning ------------------------------------------------------------------------------------------------------
+
+void start_watch(Warp& w) {
+  w.watching = true;
+  w.watch_count = 0;
+  if (w.watch_stores == w.launch->stores) return;   // a snapshot of an earlier visit still counts
+  w.watch_pc = kNoPc;
+}
+
+// At a backward jump. True: the same state as before.
+bool came_back(Warp& w) {
+  if (w.watch_pc != kNoPc && w.watch_pc != w.pc) return false;
+  const std::uint64_t hash = XXH3_64bits_withSeed(w.frame->registers.data(), w.frame->registers.size(), w.active);
+  const bool comparable = w.watch_pc == w.pc && w.watch_stores == w.launch->stores;
+  if (comparable && hash == w.watch_hash) return true;
+  if (!comparable || ++w.watch_count >= w.watch_next) {
+    w.watch_next = comparable ? 2 * w.watch_next : 1;
+    w.watch_pc = w.pc;
+    w.watch_hash = hash;
+    w.watch_stores = w.launch->stores;
+    w.watch_count = comparable ? w.watch_count : 0;
+  }
+  if (w.watch_count >= kComparisons) w.watching = false;
+  return false;
+}
+
+// ---- one warp ------------------------------------------------------------------------------------------------------
+
+template <Variant kVariant>
+Outcome run_warp(Warp& w, std::uint64_t quantum) {
+  Launch& launch = *w.launch;
+  const Op* code = launch.kernel->code.data();
+  constexpr std::size_t kIndex = static_cast<std::size_t>(kVariant);
+  std::uint64_t threads = 0, used = 0, slice = 0;
+  const auto leave = [&](Outcome outcome) {
+    launch.thread_instructions += threads;
+    launch.clock += used;
+    w.watching = false;
+    w.visited = outcome == Outcome::quantum || outcome == Outcome::spins;
+    return outcome;
+  };
+  const auto nothing_ready = [&] {
+    if (w.done()) return Outcome::done;
+    const bool spins = std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+    return spins ? Outcome::spins : Outcome::blocked;
+  };
+  if (w.active == 0 && !pick(w, false)) return nothing_ready();
+  if (w.visited) start_watch(w);
+  for (;;) {
+    const std::uint32_t pc = w.pc;
+    const Op& op = code[pc];
+    std::uint32_t mask = w.active;
+    if (op.guard != kNoSlot) mask &= predicate(w.bases[0] + op.guard) ^ op.guard_flip;
+    const std::uint32_t lanes = mask == kFullMask ? 32 : static_cast<std::uint32_t>(std::popcount(mask));
+    if constexpr (Observes<kVariant>::profile) {
+      ++launch.ops[pc].executions;
+      launch.ops[pc].lanes += lanes;
+    }
+    threads += lanes;
+    ++used;
+    Flow flow = Flow::next;
+    if (mask != 0) flow = op.run[kIndex](w, op, mask);
+    if (flow == Flow::next) [[likely]] {
+      ++w.pc;
+      if (w.pc < w.stop_pc && used < quantum) continue;
+    }
+    if (launch.failed()) return leave(Outcome::failed);
+    if (flow == Flow::jump && w.pc <= pc && w.watching && came_back(w)) {
+      park_active(w);
+      for (Group& group : w.groups)
+        if (group.frame == w.frame && group.pc == w.pc && group.wait == Wait::none) group.spun_at = launch.stores;
+      w.watch_pc = kNoPc;
+      if (!pick(w, false)) return leave(nothing_ready());
+      slice = used;
+    }
+    if (flow == Flow::regroup || w.pc >= w.stop_pc) {
+      if (!pick(w, false)) return leave(nothing_ready());
+      if (w.groups.empty()) slice = used;
+    }
+    if (!w.groups.empty()) {
+      if (used - slice > kSlice && !w.watching && flow == Flow::jump) start_watch(w);
+      if (used - slice > kRotation) {
+        park_active(w);
+        w.groups.back().last_run = launch.clock + used;
+        if (!pick(w, true)) return leave(nothing_ready());
+        w.stop_pc = kNoPc;
+        slice = used;
+      }
+    }
+    if (used >= quantum) return leave(Outcome::quantum);
+  }
+}
+
+using Runner = Outcome (*)(Warp&, std::uint64_t);
+constexpr Runner kRunners[kVariants] = {&run_warp<Variant::plain>, &run_warp<Variant::safety>, &run_warp<Variant::profile>, &run_warp<Variant::all>};
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+
+evidence::Dim3 block_index(const evidence::Dim3& grid, std::uint64_t linear) {
+  return {static_cast<std::uint32_t>(linear % grid.x), static_cast<std::uint32_t>(linear / grid.x % grid.y),
+          static_cast<std::uint32_t>(linear / grid.x / grid.y)};
+}
+
+void put_uniform(std::byte* bank, ptx::SpecialRegister special, std::uint32_t value) {
+  const SpecialPlace to = place_of(special);
+  for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(bank + to.offset, i, value);
+}
+
+void fill_warp_bank(const Launch& launch, Warp& w) {
+  using S = ptx::SpecialRegister;
+  w.specials.assign(bank_bytes(Bank::warp), std::byte{0});
+  std::byte* bank = w.specials.data();
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const evidence::Dim3 thread = thread_index(launch.block_size, w.index * 32 + i);
+    put<std::uint32_t>(bank + place_of(S::tid_x).offset, i, thread.x);
+    put<std::uint32_t>(bank + place_of(S::tid_y).offset, i, thread.y);
+    put<std::uint32_t>(bank + place_of(S::tid_z).offset, i, thread.z);
+  }
+  put_uniform(bank, S::warpid, w.index);
+}
+
+void fill_block_bank(const Launch& launch, Block& block) {
+  using S = ptx::SpecialRegister;
+  block.specials.assign(bank_bytes(Bank::block), std::byte{0});
+  std::byte* bank = block.specials.data();
+  put_uniform(bank, S::ctaid_x, block.index.x);
+  put_uniform(bank, S::ctaid_y, block.index.y);
+  put_uniform(bank, S::ctaid_z, block.index.z);
+  const evidence::Dim3& c = launch.cluster;
+  const std::uint32_t x = block.index.x % c.x, y = block.index.y % c.y, z = block.index.z % c.z;
+  put_uniform(bank, S::smid, static_cast<std::uint32_t>(block.linear % static_cast<std::uint64_t>(std::max(1, launch.sheet->multiprocessors))));
+  put_uniform(bank, S::clusterid_x, block.index.x / c.x);
+  put_uniform(bank, S::clusterid_y, block.index.y / c.y);
+  put_uniform(bank, S::clusterid_z, block.index.z / c.z);
+  put_uniform(bank, S::cluster_ctaid_x, x);
+  put_uniform(bank, S::cluster_ctaid_y, y);
+  put_uniform(bank, S::cluster_ctaid_z, z);
+  put_uniform(bank, S::cluster_ctarank, x + c.x * (y + c.y * z));
+}
+
+void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
+  w.launch = &launch;
+  w.block = &block;
+  w.index = index;
+  const std::uint32_t rest = launch.threads_per_block - index * 32;
+  w.initial = w.live = rest >= 32 ? kFullMask : (1u << rest) - 1;
+  const FunctionCode& entry = launch.kernel->functions[0];
+  Frame* frame = w.frames.emplace_back(std::make_unique<Frame>()).get();
+  frame->function = &entry;
+  frame->registers.assign(entry.frame_bytes, std::byte{0});
+  frame->params.assign(std::size_t{32} * entry.param_bytes, std::byte{0});
+  frame->lanes = w.live;
+  w.local_stride = entry.local_bytes;
+  w.local.assign(std::size_t{32} * entry.local_bytes, std::byte{0});
+  fill_warp_bank(launch, w);
+  w.frame = frame;
+  w.active = w.live;
+  w.pc = entry.entry;
+  w.bases = {frame->registers.data(), const_cast<std::byte*>(launch.kernel->constants.data()), launch.uniforms.data(), block.specials.data(), w.specials.data()};
+}
+
+std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
+  auto block = std::make_unique<Block>();
+  block->launch = &launch;
+  block->linear = linear;
+  block->index = block_index(launch.grid, linear);
+  block->shared.assign(launch.shared_bytes, std::byte{0});
+  block->live_threads = launch.threads_per_block;
+  fill_block_bank(launch, *block);
+  if (launch.safety) block->races = launch.races->begin_block(static_cast<std::uint32_t>(linear), launch.shared_bytes);
+  const std::uint32_t warps = (launch.threads_per_block + 31) / 32;
+  block->warps = std::vector<Warp>(warps);
+  block->live_warps = warps;
+  for (std::uint32_t k = 0; k < warps; ++k) start_warp(launch, *block, block->warps[k], k);
+  return block;
+}
+
+// Runs every warp of the block in turn until none moves, or for a while. True: something other than spinning happened.
+bool run_block(Launch& launch, Block& block, std::uint64_t quantum, std::mt19937_64* random) {
+  constexpr int kRounds = 64;
+  const Runner run = kRunners[static_cast<std::size_t>(launch.variant)];
+  bool any = false;
+  for (int round = 0; round < kRounds && block.live_warps != 0; ++round) {
+    bool moved = false;
+    const std::size_t first = random != nullptr ? (*random)() % block.warps.size() : 0;
+    for (std::size_t k = 0; k < block.warps.size(); ++k) {
+      Warp& w = block.warps[(k + first) % block.warps.size()];
+      if (w.done()) continue;
+      const std::uint64_t before = launch.clock;
+      const Outcome outcome = run(w, random != nullptr ? quantum / 2 + (*random)() % quantum : quantum);
+      if (outcome == Outcome::failed) return true;
+      moved |= outcome == Outcome::done || outcome == Outcome::quantum || (outcome == Outcome::blocked && launch.clock != before);
+    }
+    any |= moved;
+    if (!moved) break;
+  }
+  return any;
+}
+
+// ---- the grid ------------------------------------------------------------------------------------------------------
+
+// How many blocks the GPU would hold at once.
+std::size_t resident_limit(const Launch& launch) {
+  const hardware::DataSheet& sheet = *launch.sheet;
+  const int warps = static_cast<int>((launch.threads_per_block + 31) / 32);
+  int per_sm = sheet.max_blocks_per_sm > 0 ? sheet.max_blocks_per_sm : 16;
+  if (sheet.max_warps_per_sm > 0) per_sm = std::min(per_sm, sheet.max_warps_per_sm / std::max(1, warps));
+  if (sheet.shared_bytes_per_sm > 0 && launch.shared_bytes > 0)
+    per_sm = std::min(per_sm, sheet.shared_bytes_per_sm / static_cast<int>(launch.shared_bytes));
+  return static_cast<std::size_t>(std::max(1, per_sm)) * static_cast<std::size_t>(std::max(1, sheet.multiprocessors));
+}
+
+std::string describe_warp(const Warp& w) {
+  for (const Group& group : w.groups) {
+    const Op& op = w.launch->kernel->code[group.wait == Wait::barrier ? group.pc - 1 : group.pc];
+    const std::string_view how = group.wait == Wait::barrier ? "waits at a barrier" : group.wait == Wait::warp_sync ? "waits for lanes of its warp" : "spins";
+    return fmt::format("{} at {}", how, place(*w.launch, op));
+  }
+  return "waits";
+}
+
+void declare_hang(Launch& launch, const std::deque<std::unique_ptr<Block>>& blocks) {
+  Warp* shown = nullptr;
+  std::size_t waiting = 0, spinning = 0;
+  for (const auto& block : blocks) {
+    for (Warp& w : block->warps) {
+      if (w.done() || w.groups.empty()) continue;
+      const bool spins = std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+      ++(spins ? spinning : waiting);
+      if (shown == nullptr) shown = &w;
+    }
+  }
+  if (shown == nullptr) return;
+  const Group& group = shown->groups.front();
+  const Op& op = launch.kernel->code[group.wait == Wait::barrier ? group.pc - 1 : group.pc];
+  const std::string text = fmt::format("deadlock: {} warps wait at barriers and {} spin, and nothing is stored any more; the first {}", waiting, spinning, describe_warp(*shown));
+  report(*shown, op, group.mask, "run.hang", waiting != 0 && spinning == 0 ? "barrier-deadlock" : "endless-loop", [&](evidence::Violation& v) {
+    v.message = text;
+    v.measured = fmt::format("{} warps blocked, {} spinning", waiting, spinning);
+    v.required = "every warp ends";
+  });
+  stop(*shown, op, group.mask, LaunchStatus::hang, text);
+}
+
+class Grid {
+ public:
+  Grid(Launch& launch, const ScheduleOptions& options) : launch_(launch), random_(options.seed) {
+    seeded_ = options.seed != 0;
+    const std::uint64_t all = launch.grid.count();
+    const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
+    step_ = static_cast<double>(all) / static_cast<double>(wanted);
+    total_ = wanted;
+    target_ = options.cooperative ? static_cast<std::size_t>(total_) : kResidentBlocks;
+    limit_ = std::max(target_, resident_limit(launch));
+    start_ = std::chrono::steady_clock::now();
+  }
+
+  void run() {
+    std::uint64_t quantum = kQuantum;
+    int idle_rounds = 0;
+    for (;;) {
+      admit();
+      if (blocks_.empty() || launch_.failed()) break;
+      const std::uint64_t stores = launch_.stores;
+      const bool moved = round(quantum);
+      if (launch_.failed()) break;
+      if (moved || launch_.stores != stores) {
+        quantum = kQuantum;
+        idle_rounds = 0;
+        continue;
+      }
+      if (++idle_rounds < 2) continue;   // a barrier that completed late in the first has released nobody yet
+      idle_rounds = 0;
+      if (blocks_.size() < limit_ && next_ < total_) {
+        target_ = std::min<std::size_t>(limit_, std::max<std::size_t>(2 * blocks_.size(), kResidentBlocks));
+        quantum = kSuspicious;
+        continue;
+      }
+      declare_hang(launch_, blocks_);
+      break;
+    }
+    for (const auto& block : blocks_)
+      if (block->races != nullptr) launch_.races->end_block(block->races);
+  }
+
+ private:
+  void admit() {
+    while (blocks_.size() < target_ && next_ < total_)
+      blocks_.push_back(start_block(launch_, static_cast<std::uint64_t>(static_cast<double>(next_++) * step_)));
+  }
+
+  bool round(std::uint64_t quantum) {
+    bool moved = false;
+    const std::size_t count = blocks_.size();
+    const std::size_t first = seeded_ ? random_() % count : 0;
+    for (std::size_t k = 0; k < count && !launch_.failed(); ++k) {
+      moved |= run_block(launch_, *blocks_[(k + first) % count], quantum, seeded_ ? &random_ : nullptr);
+      check_limits();
+    }
+    std::erase_if(blocks_, [&](const std::unique_ptr<Block>& block) {
+      if (block->live_warps != 0) return false;
+      if (block->races != nullptr) launch_.races->end_block(block->races);
+      moved = true;
+      return true;
+    });
+    return moved;
+  }
+
+  void check_limits() {
+    if (launch_.failed() || launch_.instruction_limit == 0 || launch_.thread_instructions <= launch_.instruction_limit) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (seconds <= launch_.seconds_limit) return;
+    launch_.status = LaunchStatus::limit;
+    launch_.detail = fmt::format("budget exceeded in {}: {} thread-instructions in {:.1f} s; nothing wrong was seen", launch_.kernel->info.name, launch_.thread_instructions, seconds);
+  }
+
+  Launch& launch_;
+  std::deque<std::unique_ptr<Block>> blocks_;
+  std::mt19937_64 random_;
+  bool seeded_ = false;
+  std::uint64_t next_ = 0, total_ = 0;
+  double step_ = 1;
+  std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace
+
+void run_grid(Launch& launch, const ScheduleOptions& options) { Grid(launch, options).run(); }
+
+}  // namespace kforge::emulator

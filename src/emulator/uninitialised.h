@@ -1,0 +1,23 @@
+// Where unwritten bytes meet the executor: loads that bring them into registers, registers that carry them, stores that put
+// them back, and the uses that make them a fault. The rules are in shadow.h; this is their wiring.
+//
+// Everything here returns at once while the warp holds no undefined byte (Warp::tainted is false) and memory is written.
+#pragma once
+
+#include "emulator/access.h"
+
+namespace kforge::emulator {
+
+void load_global_shadow(Warp& warp, const Op& op, const Allocation& allocation, const Request& request, std::uint32_t lanes);
+void load_shared_shadow(Warp& warp, const Op& op, const Request& request);
+void load_local_shadow(Warp& warp, const Op& op, const Request& request);
+void store_global_shadow(Warp& warp, const Op& op, Allocation& allocation, const Request& request, std::uint32_t lanes);
+void store_shared_shadow(Warp& warp, const Op& op, const Request& request);
+void store_local_shadow(Warp& warp, const Op& op, const Request& request);
+void param_shadow(Warp& warp, const Op& op, std::uint32_t mask, bool store);
+void atomic_global_shadow(Warp& warp, const Op& op, Allocation& allocation, const Request& request);
+void atomic_shared_shadow(Warp& warp, const Op& op, const Request& request);
+// Reports undefined bytes in the address register r[k].
+void check_address(Warp& warp, const Op& op, std::size_t k, std::uint32_t mask);
+
+}  // namespace kforge::emulator
