@@ -92,7 +92,9 @@ struct FunctionCode {
   std::vector<std::uint32_t> parameter_offsets, return_offsets;   // in its param area
   std::vector<std::uint32_t> parameter_sizes, return_sizes;
   std::vector<std::uint32_t> slot_of_register;   // frame offset
-  std::vector<std::uint32_t> undefined_at_entry;  // slots of registers that may be read before they are written
+  std::vector<std::uint32_t> shadow_of_register;  // dense number of its slot
+  std::uint32_t shadow_count = 0;
+  std::vector<std::uint32_t> undefined_at_entry;  // registers that may be read before they are written
 };
 
 struct Kernel {

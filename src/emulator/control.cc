@@ -97,6 +97,10 @@ bool grow_local(Warp& w, std::uint32_t bytes) {
   const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMaxLocalBytes);
   std::vector<std::byte> moved(std::size_t{32} * stride);
   for (std::size_t i = 0; i < 32 && w.local_stride != 0; ++i) std::memcpy(&moved[i * stride], &w.local[i * w.local_stride], w.local_stride);
+  if (w.launch->safety) {   // what was there counts as written, wherever it was
+    w.local_shadow.reset(moved.size());
+    for (std::uint64_t i = 0; i < 32 && w.local_stride != 0; ++i) w.local_shadow.mark_range(i * stride, w.local_stride, true);
+  }
   w.local = std::move(moved);
   w.local_stride = stride;
   return true;
@@ -129,6 +133,9 @@ Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index
   frame->return_pc = w.pc + 1;
   frame->site = op.call;
   frame->lanes = mask;
+  frame->shadow = nullptr;
+  if (w.launch->safety && callee.local_bytes != 0)
+    for_lanes(mask, [&](std::uint32_t i) { w.local_shadow.mark_range(std::uint64_t{i} * w.local_stride + local_base, callee.local_bytes, false); });
   for (std::size_t k = 0; k < op.call->arguments.size() && k < callee.parameter_offsets.size(); ++k) {
     ParamCopy copy = op.call->arguments[k];
     copy.to = callee.parameter_offsets[k];

@@ -82,6 +82,10 @@ class Decoder {
     RegisterLayout registers = lay_out_registers(function);
     code.frame_bytes = registers.frame_bytes;
     code.slot_of_register = std::move(registers.slots);
+    std::map<std::uint32_t, std::uint32_t> dense;
+    for (const std::uint32_t slot : code.slot_of_register)
+      code.shadow_of_register.push_back(dense.try_emplace(slot, static_cast<std::uint32_t>(dense.size())).first->second);
+    code.shadow_count = static_cast<std::uint32_t>(dense.size());
     code.undefined_at_entry = std::move(registers.undefined_at_entry);
     layouts_.push_back(lay_out_function(function));
     const FunctionLayout& layout = layouts_.back();

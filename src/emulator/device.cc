@@ -75,6 +75,7 @@ Device::~Device() = default;
 
 const hardware::DataSheet& Device::sheet() const { return impl_->sheet; }
 Memory& Device::memory() { return impl_->memory; }
+GlobalShadow& Device::global_shadow() { return impl_->global_shadow; }
 
 Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module) {
   auto loaded = std::make_unique<LoadedModule>();

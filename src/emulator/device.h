@@ -32,6 +32,7 @@ struct Limits {
 
 struct Kernel;                // a decoded entry function; owned by its LoadedModule
 struct LoadedModule;
+class GlobalShadow;           // shadow.h
 
 struct KernelInfo {           // what cudaFuncGetAttributes and the launch need
   std::string name;
@@ -71,6 +72,8 @@ class Device {
 
   const hardware::DataSheet& sheet() const;
   Memory& memory();
+  // Which bytes of global memory were written: host copies and memset tell it (mark_range, copy_shadow).
+  GlobalShadow& global_shadow();
 
   // Decodes all functions, allocates and initialises module variables. Errors: unsupported (an instruction that the
   // emulator does not execute is an error only when a kernel that may reach it is launched), bad_input.

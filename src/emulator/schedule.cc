@@ -23,6 +23,7 @@
 #include <random>
 
 #include "emulator/handlers.h"
+#include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
 namespace {
@@ -175,7 +176,8 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
     threads += lanes;
     ++used;
     Flow flow = Flow::next;
-    if (mask != 0) flow = op.run[kIndex](w, op, mask);
+    if (Observes<kVariant>::safety && w.tainted) [[unlikely]] flow = run_tainted(w, op, mask, op.run[kIndex]);
+    else if (mask != 0) flow = op.run[kIndex](w, op, mask);
     if (flow == Flow::next) [[likely]] {
       ++w.pc;
       if (w.pc < w.stop_pc && used < quantum) continue;
@@ -272,6 +274,10 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   w.frame = frame;
   w.active = w.live;
   w.pc = entry.entry;
+  if (launch.safety) {
+    w.local_shadow.reset(w.local.size());
+    start_shadow(w);
+  }
   w.bases = {frame->registers.data(), const_cast<std::byte*>(launch.kernel->constants.data()), launch.uniforms.data(), block.specials.data(), w.specials.data()};
 }
 
@@ -281,6 +287,7 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
   block->linear = linear;
   block->index = block_index(launch.grid, linear);
   block->shared.assign(launch.shared_bytes, std::byte{0});
+  if (launch.safety) block->shared_shadow.reset(launch.shared_bytes);
   block->live_threads = launch.threads_per_block;
   fill_block_bank(launch, *block);
   if (launch.safety) block->races = launch.races->begin_block(static_cast<std::uint32_t>(linear), launch.shared_bytes);

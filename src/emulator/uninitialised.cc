@@ -1,20 +1,310 @@
 #include "emulator/uninitialised.h"
 
-namespace kforge::emulator {
+#include <fmt/format.h>
 
-void load_global_shadow(Warp&, const Op&, const Allocation&, const Request&, std::uint32_t) {}
-void load_shared_shadow(Warp&, const Op&, const Request&) {}
-void load_local_shadow(Warp&, const Op&, const Request&) {}
-void store_global_shadow(Warp& warp, const Op&, Allocation& allocation, const Request& request, std::uint32_t lanes) {
-  warp.launch->global_shadow->mark_written(allocation, request.addresses, lanes, request.bytes);
+#include "emulator/handlers.h"
+#include "emulator/registers.h"
+
+namespace kforge::emulator {
+namespace {
+
+using ptx::Exec;
+using ptx::Operand;
+using Kind = ptx::Operand::Kind;
+
+const FunctionCode& code_of(const Warp& w) { return *w.frame->function; }
+
+// The dense number of a register's slot.
+std::uint32_t index_of(const Warp& w, ptx::RegisterId reg) { return code_of(w).shadow_of_register[reg]; }
+
+WarpShadow& shadow_of(Warp& w) {
+  if (w.frame->shadow == nullptr) w.frame->shadow = std::make_unique<WarpShadow>(code_of(w).shadow_count);
+  return *w.frame->shadow;
 }
-void store_shared_shadow(Warp&, const Op&, const Request&) {}
-void store_local_shadow(Warp&, const Op&, const Request&) {}
-void param_shadow(Warp&, const Op&, std::uint32_t, bool) {}
-void atomic_global_shadow(Warp& warp, const Op&, Allocation& allocation, const Request& request) {
-  warp.launch->global_shadow->mark_written(allocation, request.addresses, request.mask, request.bytes);
+
+void update_tainted(Warp& w) {
+  w.tainted = false;
+  for (const auto& frame : w.frames) {
+    if (frame->shadow == nullptr) continue;
+    if (frame->shadow->any()) w.tainted = true;
+    else frame->shadow = nullptr;
+  }
 }
-void atomic_shared_shadow(Warp&, const Op&, const Request&) {}
-void check_address(Warp&, const Op&, std::size_t, std::uint32_t) {}
+
+void assign(Warp& w, const Operand& operand, const UndefinedBytes& value, std::uint32_t mask) {
+  if (operand.kind != Kind::reg) return;
+  if (w.frame->shadow == nullptr && value.any() == 0) return;
+  shadow_of(w).assign(index_of(w, operand.reg), value, mask);
+}
+
+const UndefinedBytes* undefined_of(const Warp& w, const Operand& operand) {
+  if (operand.kind != Kind::reg || w.frame->shadow == nullptr) return nullptr;
+  const UndefinedBytes& value = (*w.frame->shadow)[index_of(w, operand.reg)];
+  return value.any() != 0 ? &value : nullptr;
+}
+
+// ---- faults --------------------------------------------------------------------------------------------------------
+
+std::string where_read(const Warp& w, std::uint32_t location) {
+  const evidence::SourcePosition& position = w.launch->where(location);
+  return position.frames.empty() ? std::string("a load") : fmt::format("{}:{}", position.frames[0].file, position.frames[0].line);
+}
+
+// The line of the finding is that of the load that first read the bytes; without one, that of the use.
+void report_use(Warp& w, const Op& op, std::uint32_t lanes, OriginId origin_id, UndefinedUse use) {
+  const Origin& origin = (*w.launch->origins)[origin_id];
+  const std::uint32_t location = origin_id != 0 ? origin.location : op.location;
+  evidence::Violation* v = w.launch->violations->add("safety.uninitialised", fmt::format("uninitialised-{}", use == UndefinedUse::address ? "address" : use == UndefinedUse::branch ? "branch" : "output"),
+                                                     w.launch->kernel->info.name, location);
+  if (v == nullptr) return;
+  v->where = w.launch->where(location);
+  v->other = w.launch->where(op.location);
+  v->block = w.block->index;
+  v->thread = thread_index(w.launch->block_size, w.index * 32 + static_cast<std::uint32_t>(std::countr_zero(lanes)));
+  const std::string_view what = origin_id != 0 ? name(origin.space) : std::string_view("a register");
+  v->message = fmt::format("unwritten bytes of {} (read at {}) {} at {}", what, where_read(w, location), name(use), place(*w.launch, op));
+  v->measured = origin_id != 0 ? fmt::format("unwritten byte at {}{} of {}", origin.space == ShadowSpace::global ? "address " : "offset ", origin.address, what) : "a register that was never written";
+  v->required = "every value that decides an address, a branch or an output was written";
+}
+
+OriginId add_origin(Warp& w, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane) {
+  return w.launch->origins->add({op.location, space, address, static_cast<std::uint32_t>(w.block->linear), w.index * 32 + lane});
+}
+
+// ---- loads and stores ----------------------------------------------------------------------------------------------
+
+// The elements that a load fills or a store reads.
+const Operand& data_operand(const Op& op, std::uint32_t element) {
+  const bool store = family(*op.source) == Exec::st || family(*op.source) == Exec::red;
+  const Operand& operand = op.source->operands[store ? 1 : 0];
+  return operand.kind == Kind::vector ? operand.elements[element] : operand;
+}
+
+std::uint32_t register_bytes(const Warp& w, const Operand& operand) {
+  return operand.kind == Kind::reg ? ptx::size_bytes(code_of(w).source->registers[operand.reg].type) : 4;
+}
+
+// A load of `element_bytes` into a register of `width` bytes: the bytes above are copies of the sign or zeros.
+UndefinedBytes widen(UndefinedBytes value, bool sign, std::uint32_t element_bytes, std::uint32_t width) {
+  const std::uint32_t top = value.lanes[element_bytes - 1];
+  for (std::uint32_t b = element_bytes; b < width && b < 8; ++b) value.lanes[b] = sign ? top : 0;
+  return value;
+}
+
+template <class Shadow>
+void fill_from(Warp& w, const Op& op, const Request& request, std::uint32_t lanes, ShadowSpace space, const Shadow& unwritten, std::uint64_t first, std::uint32_t first_lane) {
+  for (std::uint32_t e = 0; e < op.list_count; ++e) {
+    UndefinedBytes value = unwritten(e * op.bytes);
+    if (value.any() != 0 && value.origin == 0) value.origin = add_origin(w, op, space, first, first_lane);
+    const Operand& operand = data_operand(op, e);
+    assign(w, operand, widen(value, (op.flags & kSignExtend) != 0, op.bytes, register_bytes(w, operand)), lanes);
+  }
+  (void)request;
+  update_tainted(w);
+}
+
+void clear_loaded(Warp& w, const Op& op, std::uint32_t lanes) {
+  if (!w.tainted) return;
+  for (std::uint32_t e = 0; e < op.list_count; ++e) assign(w, data_operand(op, e), {}, lanes);
+  update_tainted(w);
+}
+
+void load_window(Warp& w, const Op& op, const ByteShadow& shadow, const Request& request, ShadowSpace space) {
+  if (shadow.all_written(request.addresses, request.mask, request.bytes)) return clear_loaded(w, op, request.mask);
+  const auto first = shadow.first_unwritten(request.addresses, request.mask, request.bytes);
+  fill_from(w, op, request, request.mask, space, [&](std::uint32_t at) { return shadow.unwritten(request.addresses, request.mask, at, op.bytes); },
+            first ? first->offset : 0, first ? first->lane : 0);
+}
+
+void store_window(Warp& w, const Op& op, ByteShadow& shadow, const Request& request) {
+  if (!w.tainted) return shadow.mark_written(request.addresses, request.mask, request.bytes);
+  for (std::uint32_t e = 0; e < op.list_count; ++e) {
+    const UndefinedBytes* value = undefined_of(w, data_operand(op, e));
+    shadow.mark_stored(request.addresses, request.mask, e * op.bytes, op.bytes, value != nullptr ? *value : UndefinedBytes{});
+  }
+}
+
+}  // namespace
+
+void load_global_shadow(Warp& w, const Op& op, const Allocation& allocation, const Request& request, std::uint32_t lanes) {
+  if (GlobalShadow::all_written(allocation, request.addresses, lanes, request.bytes)) return clear_loaded(w, op, lanes);
+  const auto first = w.launch->global_shadow->first_unwritten(allocation, request.addresses, lanes, request.bytes);
+  fill_from(w, op, request, lanes, ShadowSpace::global,
+            [&](std::uint32_t at) { return w.launch->global_shadow->unwritten(allocation, request.addresses, lanes, at, op.bytes); },
+            first ? first->offset : 0, first ? first->lane : 0);
+}
+
+void load_shared_shadow(Warp& w, const Op& op, const Request& request) { load_window(w, op, w.block->shared_shadow, request, ShadowSpace::shared); }
+void load_local_shadow(Warp& w, const Op& op, const Request& request) { load_window(w, op, w.local_shadow, request, ShadowSpace::local); }
+void store_shared_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.block->shared_shadow, request); }
+void store_local_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.local_shadow, request); }
+
+// Undefined bytes that reach global memory are an output: a fault at once, at the line of the load that read them.
+void store_global_shadow(Warp& w, const Op& op, Allocation& allocation, const Request& request, std::uint32_t lanes) {
+  GlobalShadow& shadow = *w.launch->global_shadow;
+  if (!w.tainted) return shadow.mark_written(allocation, request.addresses, lanes, request.bytes);
+  for (std::uint32_t e = 0; e < op.list_count; ++e) {
+    const UndefinedBytes* value = undefined_of(w, data_operand(op, e));
+    UndefinedBytes stored = value != nullptr ? *value : UndefinedBytes{};
+    std::uint32_t undefined = 0;
+    for (std::uint32_t b = 0; b < op.bytes; ++b) undefined |= stored.lanes[b] & lanes;
+    if (undefined != 0) report_use(w, op, undefined, stored.origin, UndefinedUse::output);
+    shadow.mark_stored(allocation, request.addresses, lanes, e * op.bytes, op.bytes, stored);
+  }
+}
+
+void atomic_global_shadow(Warp& w, const Op&, Allocation& allocation, const Request& request) {
+  w.launch->global_shadow->mark_written(allocation, request.addresses, request.mask, request.bytes);
+}
+void atomic_shared_shadow(Warp& w, const Op&, const Request& request) {
+  w.block->shared_shadow.mark_written(request.addresses, request.mask, request.bytes);
+}
+
+void param_shadow(Warp& w, const Op& op, std::uint32_t mask, bool store) {
+  if (!store) clear_loaded(w, op, mask);
+}
+
+void check_address(Warp& w, const Op& op, std::size_t, std::uint32_t mask) {
+  if (!w.tainted) return;
+  for (const Operand& operand : op.source->operands) {
+    if (operand.kind != Kind::address || operand.reg == ptx::kNoRegister || w.frame->shadow == nullptr) continue;
+    const UndefinedBytes& value = (*w.frame->shadow)[index_of(w, operand.reg)];
+    if ((value.any() & mask) != 0) report_use(w, op, value.any() & mask, value.origin, UndefinedUse::address);
+  }
+}
+
+// ---- registers -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Sources {
+  std::array<ShadowOperand, 6> operands{};
+  std::array<std::array<std::uint64_t, 32>, 6> values{};
+  std::size_t count = 0;
+  std::span<const ShadowOperand> all() const { return {operands.data(), count}; }
+};
+
+void add_source(const Warp& w, const Op& op, const Operand& operand, std::size_t k, std::uint32_t bytes, Sources& sources) {
+  if (sources.count >= sources.operands.size()) return;
+  std::array<std::uint64_t, 32>& values = sources.values[sources.count];
+  const Ref ref = k < op.r.size() ? op.r[k] : Ref{kSinkSlot, Bank::frame};
+  const bool predicate_source = operand.kind == Kind::reg && code_of(w).source->registers[operand.reg].type == ptx::Type::pred;
+  const std::uint32_t width = operand.kind == Kind::reg ? register_bytes(w, operand) : bytes;
+  for (std::uint32_t i = 0; i < 32; ++i)
+    values[i] = predicate_source ? predicate(w.at(ref)) >> i & 1 : width == 8 ? get<std::uint64_t>(w.at(ref), i) : get<std::uint32_t>(w.at(ref), i);
+  sources.operands[sources.count++] = {undefined_of(w, operand), values.data()};
+}
+
+bool uniform(const ShadowOperand& operand, std::uint32_t mask) {
+  if (operand.undefined != nullptr && (operand.undefined->any() & mask) != 0) return false;
+  const std::uint64_t first = operand.values[std::countr_zero(mask)];
+  bool equal = true;
+  for_lanes(mask, [&](std::uint32_t i) { equal &= operand.values[i] == first; });
+  return equal;
+}
+
+// The rule of the instruction's family, over its sources in written order.
+UndefinedBytes propagate(const Warp& w, const Op& op, Exec exec, const Sources& s, std::uint32_t mask, std::uint32_t bytes) {
+  const ptx::Instruction& in = *op.source;
+  const std::uint32_t from = in.type2 != ptx::Type::none ? ptx::size_bytes(in.type2) : bytes;
+  const auto amount = [&](std::size_t k) { return static_cast<std::uint32_t>(s.operands[k].values[std::countr_zero(mask)]); };
+  switch (exec) {
+    case Exec::mov: case Exec::cvta: return propagate_move(s.operands[0], bytes, bytes);
+    case Exec::cvt:
+      if (ptx::is_float(in.type) || ptx::is_float(in.type2)) return propagate_all(s.all(), bytes);
+      return ptx::is_signed(in.type2) ? propagate_sign_extend(s.operands[0], from, bytes) : propagate_move(s.operands[0], from, bytes);
+    case Exec::and_: return propagate_and(s.operands[0], s.operands[1], bytes);
+    case Exec::or_: return propagate_or(s.operands[0], s.operands[1], bytes);
+    case Exec::xor_: case Exec::not_: case Exec::lop3: return propagate_bytewise(s.all(), bytes);
+    case Exec::shl: return uniform(s.operands[1], mask) ? propagate_shift_left(s.operands[0], amount(1), bytes) : propagate_all(s.all(), bytes);
+    case Exec::shr:
+      return uniform(s.operands[1], mask) ? propagate_shift_right(s.operands[0], amount(1), ptx::is_signed(in.type), bytes) : propagate_all(s.all(), bytes);
+    case Exec::prmt: return uniform(s.operands[2], mask) ? propagate_permute(s.operands[0], s.operands[1], amount(2)) : propagate_all(s.all(), bytes);
+    case Exec::selp: {
+      std::uint32_t chosen = 0;
+      for (std::uint32_t i = 0; i < 32; ++i) chosen |= static_cast<std::uint32_t>(s.operands[2].values[i] & 1) << i;
+      if (in.operands[3].negated) chosen = ~chosen;
+      return propagate_select(s.operands[0], s.operands[1], chosen, s.operands[2].undefined, bytes);
+    }
+    default: return propagate_all(s.all(), bytes);
+  }
+}
+
+// shfl: a lane takes the bytes of its source lane; lanes outside their segment keep their own.
+UndefinedBytes propagate_lanes(const Warp& w, const Op& op, const UndefinedBytes& a, std::uint32_t mask) {
+  UndefinedBytes result;
+  result.origin = a.origin;
+  for_lanes(mask, [&](std::uint32_t i) {
+    const std::uint32_t source = shuffle_source_lane(op.source->mods.shuffle, i, get<std::uint32_t>(w.at(op.r[2]), i), get<std::uint32_t>(w.at(op.r[3]), i));
+    for (std::size_t b = 0; b < 4; ++b) result.lanes[b] |= (a.lanes[b] >> source & 1) << i;
+  });
+  return result;
+}
+
+void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
+  const ptx::Instruction& in = *op.source;
+  const bool pack = in.operands[1].kind == Kind::vector;
+  const Operand& vector = in.operands[pack ? 1 : 0];
+  if (pack) {
+    std::array<ShadowOperand, 8> elements{};
+    for (std::size_t e = 0; e < vector.elements.size() && e < elements.size(); ++e) elements[e].undefined = undefined_of(w, vector.elements[e]);
+    assign(w, in.operands[0], propagate_pack({elements.data(), vector.elements.size()}, op.bytes), mask);
+    return;
+  }
+  const UndefinedBytes* found = undefined_of(w, in.operands[1]);
+  const UndefinedBytes whole = found != nullptr ? *found : UndefinedBytes{};
+  for (std::uint32_t e = 0; e < vector.elements.size(); ++e) assign(w, vector.elements[e], propagate_unpack({&whole, nullptr}, e, op.bytes), mask);
+}
+
+bool moves_no_data(Exec exec) { return exec == Exec::ld || exec == Exec::ldu || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+
+}  // namespace
+
+Flow run_tainted(Warp& w, const Op& op, std::uint32_t mask, Handler handler) {
+  const ptx::Instruction& in = *op.source;
+  const Exec exec = family(in);
+  if (in.guard.has_value() && w.frame->shadow != nullptr) {
+    const UndefinedBytes& guard = (*w.frame->shadow)[index_of(w, in.guard->reg)];
+    if ((guard.any() & w.active) != 0) report_use(w, op, guard.any() & w.active, guard.origin, UndefinedUse::branch);
+  }
+  if (mask == 0) return Flow::next;
+  if (w.frame->shadow == nullptr || moves_no_data(exec) || in.operands.empty()) return handler(w, op, mask);
+  Frame* frame = w.frame;
+  if (exec == Exec::mov_pack) {
+    propagate_pack_op(w, op, mask);
+    update_tainted(w);
+    return handler(w, op, mask);
+  }
+  const std::uint32_t bytes = std::min(8u, register_bytes(w, in.operands[0]));
+  UndefinedBytes result;
+  if (exec == Exec::shfl) {
+    const UndefinedBytes* a = undefined_of(w, in.operands[1]);
+    if (a != nullptr) result = propagate_lanes(w, op, *a, mask);
+  } else if (exec != Exec::atom) {
+    Sources sources;
+    const std::uint32_t source_bytes = in.type2 != ptx::Type::none && exec == Exec::cvt ? ptx::size_bytes(in.type2) : ptx::size_bytes(in.type);
+    for (std::size_t k = 1; k < in.operands.size(); ++k) {
+      const bool amount = k == 2 && (exec == Exec::shl || exec == Exec::shr);   // always 32 bits
+      add_source(w, op, in.operands[k], k, source_bytes == 8 && !amount ? 8 : 4, sources);
+    }
+    result = propagate(w, op, exec, sources, mask, bytes);
+  }
+  const Flow flow = handler(w, op, mask);
+  if (flow != Flow::next || w.frame != frame) return flow;
+  assign(w, in.operands[0], result, mask);
+  if (in.operands[0].pair != ptx::kNoRegister && frame->shadow != nullptr) frame->shadow->assign(index_of(w, in.operands[0].pair), result, mask);
+  update_tainted(w);
+  return flow;
+}
+
+void start_shadow(Warp& w) {
+  for (const ptx::RegisterId reg : code_of(w).undefined_at_entry) {
+    UndefinedBytes all;
+    const std::uint32_t bytes = ptx::size_bytes(code_of(w).source->registers[reg].type);
+    for (std::uint32_t b = 0; b < std::min(bytes, 8u); ++b) all.lanes[b] = kFullMask;
+    shadow_of(w).assign(index_of(w, reg), all, w.live);
+    w.tainted = true;
+  }
+}
 
 }  // namespace kforge::emulator

@@ -20,4 +20,9 @@ void atomic_shared_shadow(Warp& warp, const Op& op, const Request& request);
 // Reports undefined bytes in the address register r[k].
 void check_address(Warp& warp, const Op& op, std::size_t k, std::uint32_t mask);
 
+// Runs one instruction of a tainted warp: reports an undefined guard, executes, and carries undefined bytes to the result.
+Flow run_tainted(Warp& warp, const Op& op, std::uint32_t mask, Handler handler);
+// Registers of the entry that may be read before they are written start undefined.
+void start_shadow(Warp& warp);
+
 }  // namespace kforge::emulator

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "emulator/code.h"
+#include "emulator/shadow.h"
 
 namespace kforge::emulator {
 
@@ -33,6 +34,7 @@ struct Frame {
   std::uint32_t return_pc = 0;
   const CallSite* site = nullptr;       // of the call that made it
   std::uint32_t lanes = 0;              // not yet returned
+  std::unique_ptr<WarpShadow> shadow;   // while it holds undefined bytes
 };
 
 enum class Wait : std::uint8_t { none, barrier, warp_sync };
@@ -64,6 +66,8 @@ struct Warp {
   std::vector<std::byte> specials;
   std::vector<std::byte> local;         // 32 lanes of local_stride bytes
   std::uint32_t local_stride = 0;
+  ByteShadow local_shadow;              // over `local`
+  bool tainted = false;                 // some register holds an undefined byte
   std::vector<std::unique_ptr<Frame>> frames;   // [0] the entry's; others in use or spare
   std::vector<Frame*> spare_frames;
   // Spin detection: see schedule.cc.
@@ -137,6 +141,7 @@ struct Block {
   std::uint64_t linear = 0;
   Launch* launch = nullptr;
   std::vector<std::byte> shared;
+  ByteShadow shared_shadow;
   std::vector<std::byte> specials;
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;

@@ -142,6 +142,11 @@ Flow run_elect(Warp& w, const Op& op, U mask) {
 
 }  // namespace
 
+U shuffle_source_lane(ptx::ShuffleMode mode, U lane, U b, U c) {
+  const Source source = shuffle_source(mode, lane, b, c);
+  return source.inside ? source.lane & 31 : lane;
+}
+
 Handler select_warp_op(const ptx::Instruction& in, Exec exec) {
   switch (exec) {
     case Exec::shfl: return &run_shfl;
