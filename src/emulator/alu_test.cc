@@ -75,7 +75,7 @@ TEST(Alu, Integers) {
   expect("mul.hi.s32 %r13, %r10, %r11;", "%r13", in, [](U64 a, U64 b, U64) { return u32(static_cast<U64>(s32(a) * s32(b) >> 32)); });
   expect("mul.hi.u64 %rd13, %rd10, %rd11;", "%rd13", in, [](U64 a, U64 b, U64) {
     const U64 al = u32(a), ah = a >> 32, bl = u32(b), bh = b >> 32, middle = ah * bl + (al * bl >> 32);
-    return ah * bh + (middle >> 32) + (u32(middle) + al * bh >> 32);
+    return ah * bh + (middle >> 32) + ((u32(middle) + al * bh) >> 32);
   });
   expect("mad.wide.s32 %rd13, %r10, %r11, %rd12;", "%rd13", in, [](U64 a, U64 b, U64 c) { return static_cast<U64>(s32(a) * s32(b)) + c; });
   expect("mul.wide.u16 %r13, %h1, %h2;", "%r13", in, [](U64 a, U64 b, U64) { return (a & 0xffff) * (b & 0xffff); });

@@ -204,7 +204,7 @@ bool uniform(const ShadowOperand& operand, std::uint32_t mask) {
 }
 
 // The rule of the instruction's family, over its sources in written order.
-UndefinedBytes propagate(const Warp& w, const Op& op, Exec exec, const Sources& s, std::uint32_t mask, std::uint32_t bytes) {
+UndefinedBytes propagate(const Op& op, Exec exec, const Sources& s, std::uint32_t mask, std::uint32_t bytes) {
   const ptx::Instruction& in = *op.source;
   const std::uint32_t from = in.type2 != ptx::Type::none ? ptx::size_bytes(in.type2) : bytes;
   const auto amount = [&](std::size_t k) { return static_cast<std::uint32_t>(s.operands[k].values[std::countr_zero(mask)]); };
@@ -287,7 +287,7 @@ Flow run_tainted(Warp& w, const Op& op, std::uint32_t mask, Handler handler) {
       const bool amount = k == 2 && (exec == Exec::shl || exec == Exec::shr);   // always 32 bits
       add_source(w, op, in.operands[k], k, source_bytes == 8 && !amount ? 8 : 4, sources);
     }
-    result = propagate(w, op, exec, sources, mask, bytes);
+    result = propagate(op, exec, sources, mask, bytes);
   }
   const Flow flow = handler(w, op, mask);
   if (flow != Flow::next || w.frame != frame) return flow;
