@@ -1,0 +1,247 @@
+#include "trial/emulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace kforge::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using evidence::Ending;
+
+constexpr std::uint64_t kProbeBlocks = 4;                     // of the run that estimates a measure size
+constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Thread-instructions of all blocks, from a run that executed at most kProbeBlocks of each launch.
+struct Estimate { double instructions = 0, per_block = 0; };
+Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
+  double all = 0, ran = 0;
+  for (const evidence::KernelProfile& kernel : log.kernels) {
+    const double times = kernel.launches.empty() ? 0 : static_cast<double>(kernel.launch_count) / static_cast<double>(kernel.launches.size());
+    for (const evidence::LaunchShape& shape : kernel.launches) {
+      all += times * static_cast<double>(shape.grid.count());
+      ran += times * static_cast<double>(std::min(shape.grid.count(), sampled));
+    }
+  }
+  const auto measured = static_cast<double>(log.thread_instructions);
+  if (ran == 0) return {measured, measured};
+  return {measured * all / ran, measured / ran};
+}
+
+class Emulation {
+ public:
+  Emulation(const TrialRequest& request, const EmulateOptions& options, const std::function<void(const CallEvidence&)>& on_call)
+      : request_(request), task_(*request.task), options_(options), on_call_(on_call) {}
+
+  Expected<Rung> run() {
+    const auto start = Clock::now();
+    auto worker = WorkerProcess::start(options_.candidate);
+    if (!worker) return Unexpected(worker.error());
+    worker_ = std::move(*worker);
+    const Answer& started = worker_->started();
+    if (!started.ok) {
+      if (!started.error.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the emulated device cannot be used: " + started.error);
+      load_fault_ = started.fault.contract.empty() ? ProcessFault{"interface", "the candidate cannot be loaded: " + started.error.substr(8)} : started.fault;
+    }
+    if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return Unexpected(done.error());
+    if (auto done = run_measure(); !done) return Unexpected(done.error());
+    rung_.name = "emulate";
+    rung_.seconds = seconds_since(start);
+    if (rung_.status == RungStatus::unknown) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
+    if (rung_.status == RungStatus::skipped && rung_.why.empty()) rung_.why = "no case fits the budget";
+    return rung_;
+  }
+
+ private:
+  Expected<void> run_jobs(std::vector<Job> jobs) {
+    if (jobs.empty()) return {};
+    References references(task_, options_.reference, request_.budget.call_seconds, jobs);
+    for (const Job& job : jobs) {
+      Prepared prepared = references.next();
+      if (prepared.error) return Unexpected(std::move(*prepared.error));
+      if (prepared.dropped) {
+        new_addresses_ = true;
+        continue;
+      }
+      if (auto done = run_call(job, std::move(prepared), 0); !done) return done;
+    }
+    return {};
+  }
+
+  Expected<void> run_measure() {
+    std::vector<Job> fitting;
+    for (const Job& job : jobs_of(options_.cases, true)) {
+      if (stopped()) {
+        skip(job, stopped_why_);
+        continue;
+      }
+      auto sampled = run_sampled_or_fits(job);
+      if (!sampled) return Unexpected(sampled.error());
+      if (*sampled) fitting.push_back(job);
+    }
+    return run_jobs(std::move(fitting));
+  }
+
+  // True: the job fits in full. Else it was run on sampled blocks, or skipped, and reported.
+  Expected<bool> run_sampled_or_fits(const Job& job) {
+    auto inputs = make_inputs(task_, job.run, true);
+    if (!inputs) return Unexpected(inputs.error());
+    Prepared prepared;
+    prepared.inputs = std::move(*inputs);
+    progress(fmt::format("emulate {}: estimating", job.run.label));
+    auto probe = call(job, prepared, kProbeBlocks);
+    if (!probe) return Unexpected(probe.error());
+    if (probe->skipped.empty() && probe->fault.contract.empty() && probe->log.ending == Ending::finished) {
+      const Estimate estimate = estimate_from(probe->log, kProbeBlocks);
+      const bool fits = estimate.instructions <= static_cast<double>(request_.budget.measure_thread_instructions);
+      if (fits) return true;
+      if (!request_.profile) {
+        skip(job, fmt::format("it needs about {} thread-instructions, the budget is {}", human_count(estimate.instructions),
+                              human_count(static_cast<double>(request_.budget.measure_thread_instructions))));
+        return false;
+      }
+      const auto blocks = static_cast<std::uint64_t>(static_cast<double>(kSampledInstructions) / std::max(estimate.per_block, 1.0));
+      if (blocks >= 2 * kProbeBlocks) {
+        probe = call(job, prepared, std::min<std::uint64_t>(blocks, 4096));
+        if (!probe) return Unexpected(probe.error());
+      }
+    }
+    report(std::move(*probe));
+    return false;
+  }
+
+  Expected<void> run_call(const Job& job, Prepared prepared, std::uint64_t sampled_blocks) {
+    if (stopped()) {
+      skip(job, stopped_why_);
+      return {};
+    }
+    progress(fmt::format("emulate {}{}", job.run.label, job.run.calls > 1 ? fmt::format(" call {} of {}", job.call + 1, job.run.calls) : ""));
+    auto made = call(job, prepared, sampled_blocks);
+    if (!made) return Unexpected(made.error());
+    report(std::move(*made));
+    return {};
+  }
+
+  Expected<CallEvidence> call(const Job& job, Prepared& prepared, std::uint64_t sampled_blocks) {
+    CallEvidence out;
+    out.run = job.run;
+    out.call = job.call;
+    out.sampled = sampled_blocks != 0;
+    const auto start = Clock::now();
+    if (!load_fault_.contract.empty()) {
+      out.fault = load_fault_;
+      return out;
+    }
+    const auto layout = lay_out(task_, job.run.sizes, false);
+    if (!layout) return Unexpected(layout.error());
+    if (auto reserved = worker_->arena().reserve(layout->arena_bytes); !reserved) return Unexpected(reserved.error());
+    std::size_t next_input = 0;
+    for (const TensorPlace& place : layout->places) {
+      if (!place.has_input()) continue;
+      const Bytes& input = prepared.inputs[next_input++];
+      std::memcpy(worker_->arena().data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
+    }
+    const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = reset_, .outputs = !out.sampled, .serial = ++serial_,
+                              .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds};
+    reset_ = new_addresses_ = false;
+    const Answer answer = worker_->call(request_text(task_, *layout, job.run.sizes, options), request_.budget.call_seconds + 1);
+    out.seconds = seconds_since(start);
+    out.fault = answer.fault;
+    if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run here: " + answer.error;
+    if (answer.ok) read_answer(answer.json, *layout, prepared, out);
+    if (out.log.ending == Ending::trap) reset_ = new_addresses_ = true;
+    out.inputs = out.sampled ? std::vector<Bytes>{} : std::move(prepared.inputs);
+    return out;
+  }
+
+  // The text comes from the candidate's process: whatever does not read as it should is a fault of the candidate.
+  void read_answer(const std::string& text, const CaseLayout& layout, Prepared& prepared, CallEvidence& out) const {
+    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json log = json.value("log", nlohmann::json()), returned = json.value("returned", nlohmann::json()), completed = json.value("completed", nlohmann::json()),
+                         detail = json.value("detail", nlohmann::json());
+    std::string error = "fields are missing";
+    const bool shaped = log.is_string() && returned.is_number_integer() && completed.is_boolean() && detail.is_string();
+    if (!shaped || (!log.get_ref<const std::string&>().empty() && !evidence::from_json(log.get_ref<const std::string&>(), out.log, error))) {
+      out.fault = {"run.crash", "the candidate damaged the worker: its log cannot be read (" + error + ")"};
+      return;
+    }
+    out.log.returned = returned.get<int>();
+    if (out.log.ending_detail.empty()) out.log.ending_detail = detail.get<std::string>();
+    out.completed = completed.get<bool>() && out.log.ending == Ending::finished;
+    if (out.sampled) return;
+    std::size_t next_input = 0, next_output = 0;
+    for (const TensorPlace& place : layout.places) {
+      const std::byte* back = worker_->arena().data() + place.out;
+      if (place.has_input()) {
+        const Bytes& input = prepared.inputs[next_input++];
+        if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);
+      }
+      if (!place.has_output()) continue;
+      Output output{place.tensor->name, {}, {}};
+      if (out.completed) output.bytes.assign(back, back + place.bytes);
+      if (next_output < prepared.outputs.size()) output.reference = std::move(prepared.outputs[next_output++]);
+      out.outputs.push_back(std::move(output));
+    }
+  }
+
+  static void note_change(const std::string& name, CallEvidence& out) {
+    auto& names = out.log.changed_inputs;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+
+  bool stopped() const { return !stopped_why_.empty(); }
+
+  void report(CallEvidence call) {
+    ++calls_;
+    if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
+    else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) fail_rung(call.run, call.log.ending_detail, true);
+    else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
+    else if (call.skipped.empty() && call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    on_call_(call);
+  }
+
+  void fail_rung(const task::Case& run, const std::string& what, bool stop) {
+    if (rung_.status != RungStatus::failed) rung_.why = fmt::format("{}: {}", run.label, what);
+    rung_.status = RungStatus::failed;
+    if (stop) stopped_why_ = fmt::format("not run: {} ended the trial ({})", run.label, what);
+  }
+
+  void skip(const Job& job, const std::string& why) {
+    CallEvidence out;
+    out.run = job.run;
+    out.call = job.call;
+    out.skipped = why;
+    on_call_(out);
+  }
+
+  void progress(const std::string& line) const {
+    if (request_.progress) request_.progress(line);
+  }
+
+  const TrialRequest& request_;
+  const task::Task& task_;
+  const EmulateOptions& options_;
+  const std::function<void(const CallEvidence&)>& on_call_;
+  std::unique_ptr<WorkerProcess> worker_;
+  Rung rung_;
+  ProcessFault load_fault_;
+  std::string stopped_why_;
+  std::uint64_t serial_ = 0, calls_ = 0;
+  bool reset_ = false, new_addresses_ = false;
+};
+
+}  // namespace
+
+Expected<Rung> emulate(const TrialRequest& request, const EmulateOptions& options, const std::function<void(const CallEvidence&)>& on_call) {
+  return Emulation(request, options, on_call).run();
+}
+
+}  // namespace kforge::trial

@@ -1,0 +1,117 @@
+#include "trial/references.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kforge::trial {
+namespace {
+
+constexpr std::size_t kAhead = 3;   // calls prepared before they are asked for
+
+Prepared failed(Error error) {
+  Prepared out;
+  out.error = std::move(error);
+  return out;
+}
+
+Error reference_error(const task::Task& task, const Job& job, const std::string& what) {
+  return {ErrorCode::bad_input, fmt::format("the reference fails at {} ({} values): {}", job.run.label, job.run.values, what), {task.reference},
+          "the reference must work at every size that [sizes] allows; exclude sizes with `where`"};
+}
+
+bool is_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+bool is_nan_everywhere(const std::vector<double>& values) {
+  return !values.empty() && std::all_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+}  // namespace
+
+std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure) {
+  std::vector<Job> out;
+  for (const task::Case& run : cases) {
+    if (run.measure != measure) continue;
+    for (std::uint32_t call = 0; call < std::max(run.calls, 1u); ++call) {
+      out.push_back({run, call});
+      out.back().run.seed = run.seed + call;
+    }
+  }
+  return out;
+}
+
+References::References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs)
+    : task_(task), options_(std::move(options)), call_seconds_(call_seconds), jobs_(std::move(jobs)), thread_([this] { produce(); }) {}
+
+References::~References() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+Prepared References::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !ready_.empty(); });
+  Prepared out = std::move(ready_.front());
+  ready_.pop_front();
+  changed_.notify_all();
+  return out;
+}
+
+void References::push(Prepared prepared) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopped_ || ready_.size() < kAhead; });
+  ready_.push_back(std::move(prepared));
+  changed_.notify_all();
+}
+
+void References::produce() {
+  auto worker = WorkerProcess::start(options_);
+  for (const Job& job : jobs_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) return;
+    }
+    if (!worker) {
+      push(failed(worker.error()));
+      continue;
+    }
+    const Answer& started = (*worker)->started();
+    if (!started.ok) push(failed(reference_error(task_, job, started.fault.contract.empty() ? started.error : started.fault.message)));
+    else push(prepare(**worker, job));
+  }
+}
+
+Prepared References::prepare(WorkerProcess& worker, const Job& job) const {
+  auto inputs = make_inputs(task_, job.run, false);
+  if (!inputs) return failed(inputs.error());
+  const auto layout = lay_out(task_, job.run.sizes, true);
+  if (!layout) return failed(layout.error());
+  if (auto reserved = worker.arena().reserve(layout->arena_bytes); !reserved) return failed(reserved.error());
+  std::size_t next_input = 0;
+  for (const TensorPlace& place : layout->places) {
+    if (place.has_input()) store_for_reference(place, (*inputs)[next_input++], worker.arena().data() + place.in);
+  }
+  const Answer answer = worker.call(request_text(task_, *layout, job.run.sizes, {}), call_seconds_);
+  if (!answer.ok) return failed(reference_error(task_, job, answer.fault.contract.empty() ? answer.error : answer.fault.message));
+  Prepared out;
+  out.inputs = std::move(*inputs);
+  for (const TensorPlace& place : layout->places) {
+    if (!place.has_output()) continue;
+    std::vector<double> values = gather_reference(place, worker.arena().data() + place.out);
+    out.dropped |= job.run.values != "declared" && !is_finite(values);
+    if (!out.dropped && !task_.numerics.allow_nan && is_nan_everywhere(values)) {
+      return failed(reference_error(task_, job, fmt::format("every element of '{}' is NaN or was not written", place.tensor->name)));
+    }
+    out.outputs.push_back(std::move(values));
+  }
+  return out;
+}
+
+}  // namespace kforge::trial

@@ -1,0 +1,56 @@
+// Expected outputs, computed ahead of the candidate by a worker of their own on a thread of its own.
+//
+// They never enter the candidate's process: they go from the reference's arena into this process and stay.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "trial/tensors.h"
+#include "trial/worker_process.h"
+
+namespace kforge::trial {
+
+struct Job {
+  task::Case run;              // .seed is that of the call
+  std::uint32_t call = 0;
+};
+// One job a call, in order.
+std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
+
+struct Prepared {
+  std::vector<Bytes> inputs;
+  std::vector<std::vector<double>> outputs;   // of the out and inout tensors, in the task's order
+  bool dropped = false;        // adversarial values on which the reference overflows (contracts.md, "Values")
+  std::optional<Error> error;
+};
+
+class References {
+ public:
+  References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs);
+  ~References();               // stops the thread and its worker
+  Prepared next();             // of the next job; blocks. REQUIRES: at most once per job
+
+ private:
+  void produce();
+  Prepared prepare(WorkerProcess& worker, const Job& job) const;
+  void push(Prepared prepared);
+
+  const task::Task& task_;
+  const WorkerOptions options_;
+  const double call_seconds_;
+  const std::vector<Job> jobs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Prepared> ready_;
+  bool stopped_ = false;
+  std::thread thread_;         // last: it uses all the others
+};
+
+}  // namespace kforge::trial

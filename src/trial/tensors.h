@@ -1,0 +1,51 @@
+// The tensors of one case as bytes: where each lies in the arena, how the reference sees them, and the text of a request.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "task/cases.h"
+#include "task/task.h"
+
+namespace kforge::trial {
+
+using Bytes = std::vector<std::byte>;
+
+struct TensorPlace {
+  const task::Tensor* tensor = nullptr;
+  task::TensorLayout layout;
+  std::uint32_t element_bytes = 1;   // on this side: the dtype's, or the reference's
+  std::uint64_t bytes = 0;           // of the buffer on this side
+  std::uint64_t in = 0, out = 0;     // offsets in the arena
+  bool has_input() const { return tensor->role != task::Role::out; }
+  bool has_output() const { return tensor->role != task::Role::in; }
+};
+
+struct CaseLayout {
+  std::vector<TensorPlace> places;   // one a tensor, in the task's order
+  std::uint64_t arena_bytes = 0;
+  bool for_reference = false;
+};
+Expected<CaseLayout> lay_out(const task::Task& task, const task::Sizes& sizes, bool for_reference);
+
+// Inputs of one call, in the order of the task's in and inout tensors. `quick`: large float inputs repeat a random tile
+// of 1 Mi elements (for runs whose numbers nobody judges).
+Expected<std::vector<Bytes>> make_inputs(const task::Task& task, const task::Case& run, bool quick);
+
+// An input as the reference takes it, written to `to` (place.bytes bytes).
+void store_for_reference(const TensorPlace& place, const Bytes& input, std::byte* to);
+// A result of the reference: every element, row-major.
+std::vector<double> gather_reference(const TensorPlace& place, const std::byte* from);
+
+struct CallOptions {
+  bool new_case = true, reset = false, outputs = true;
+  std::uint64_t serial = 0;          // differs from call to call: the poison of outputs
+  std::uint64_t thread_instructions = 0, sampled_blocks = 0;
+  double seconds = 0;
+};
+std::string request_text(const task::Task& task, const CaseLayout& layout, const task::Sizes& sizes, const CallOptions& options);
+
+}  // namespace kforge::trial
