@@ -206,6 +206,7 @@ class Decoder {
       case Exec::red: return decode_atomic(op, in, exec, 0);
       case Exec::bra: case Exec::brx: return decode_branch(op, in, exec);
       case Exec::call: return decode_call(op, in);
+      case Exec::cp_async: case Exec::cp_async_commit: case Exec::cp_async_wait: return decode_async(op, in, exec);
       case Exec::cvta: return decode_cvta(op, in);
       case Exec::isspacep: return decode_isspacep(op, in);
       case Exec::mov_pack: return decode_mov_pack(op, in);
@@ -390,6 +391,26 @@ class Decoder {
       site.pointer = register_ref(in.call->pointer);
     }
     op.run = select_control(in, Exec::call);
+  }
+
+  // See async_ops.cc for the roles.
+  void decode_async(Op& op, const ptx::Instruction& in, Exec exec) {
+    op.run = same(select_async(exec));
+    if (exec == Exec::cp_async_wait) op.immediate = in.operands.empty() ? -1 : static_cast<std::int64_t>(in.operands[0].bits);
+    if (exec != Exec::cp_async) return;
+    Op source;
+    decode_address(op, in.operands[0]);
+    decode_address(source, in.operands[1]);
+    op.r[1] = source.r[0];
+    op.target = static_cast<std::uint32_t>(source.immediate);
+    op.flags = static_cast<std::uint8_t>((op.flags & kWideAddress) | ((source.flags & kWideAddress) << 1));
+    op.bytes = static_cast<std::uint8_t>(in.operands[2].bits);
+    if (in.operands.size() < 4) return;
+    const Operand& extra = in.operands[3];
+    const bool is_predicate = extra.kind == Kind::reg && function_->registers[extra.reg].type == ptx::Type::pred;
+    if (!is_predicate && slot_is_wide(extra, 32)) return;   // a cache hint
+    op.r[2] = ref(extra, is_predicate ? 1 : 32);
+    op.flags = static_cast<std::uint8_t>(op.flags | (is_predicate ? 8 : 4) | (extra.negated ? 16 : 0));
   }
 
   void decode_cvta(Op& op, const ptx::Instruction& in) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 
 #include "emulator/module_image.h"
 #include "emulator/profile.h"
@@ -56,6 +57,8 @@ struct Device::Impl {
   evidence::LaunchLog log;
   std::function<void(std::string_view)> sink;
   std::uint64_t grid_id = 0;
+  std::map<std::uint32_t, Allocation*> parameter_buffers;   // by size, used again by each launch
+  Allocation* grid_workspace = nullptr;                     // of cooperative launches: what %envreg1 and 2 point to
 
   void print(std::string_view text) {
     if (log.output.size() < kMaxOutput) log.output.append(text.substr(0, kMaxOutput - log.output.size()));
@@ -63,6 +66,7 @@ struct Device::Impl {
   }
 
   void fill_uniforms(Launch& launch);
+  void add_grid_workspace(Launch& launch);
   void run(Launch& launch, const LaunchRequest& request);
   void add_races(const Launch& launch);
 };
@@ -150,6 +154,18 @@ void Device::Impl::fill_uniforms(Launch& launch) {
   each(S::lanemask_ge, [](std::uint32_t i) { return ~((1u << i) - 1); });
 }
 
+// Cooperative groups find their grid barrier through %envreg1 (high half of the address) and %envreg2 (low half).
+void Device::Impl::add_grid_workspace(Launch& launch) {
+  constexpr std::uint64_t kWorkspaceBytes = 256;
+  if (grid_workspace == nullptr) grid_workspace = memory.allocate(kWorkspaceBytes, MemoryKind::module_variable, "grid barrier");
+  if (grid_workspace == nullptr) return;
+  std::memset(grid_workspace->data, 0, kWorkspaceBytes);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    put<std::uint32_t>(launch.uniforms.data() + place_of(ptx::SpecialRegister::envreg1).offset, i, static_cast<std::uint32_t>(grid_workspace->base >> 32));
+    put<std::uint32_t>(launch.uniforms.data() + place_of(ptx::SpecialRegister::envreg2).offset, i, static_cast<std::uint32_t>(grid_workspace->base));
+  }
+}
+
 void Device::Impl::add_races(const Launch& launch) {
   for (const Race& race : races.take_races()) {
     evidence::Violation* v = violations.add("safety.races", name(race.kind), launch.kernel->info.name, race.second.location);
@@ -208,13 +224,15 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (launch.profile) launch.ops = std::vector<OpProfile>(request.kernel->code.size());
   launch.instruction_limit = d.limits.thread_instructions == 0 ? 0 : std::max<std::uint64_t>(1, d.limits.thread_instructions - std::min(d.instructions_used, d.limits.thread_instructions));
   launch.seconds_limit = d.limits.seconds - d.seconds_used;
-  launch.parameters = d.memory.allocate(request.kernel->info.parameter_bytes, MemoryKind::constant, "kernel parameters");
+  Allocation*& parameters = d.parameter_buffers[request.kernel->info.parameter_bytes];
+  if (parameters == nullptr) parameters = d.memory.allocate(request.kernel->info.parameter_bytes, MemoryKind::constant, "kernel parameters");
+  launch.parameters = parameters;
   LaunchResult result;
   if (launch.parameters == nullptr) return {LaunchStatus::illegal_address, "no memory for the kernel's parameters", 0, 0};
   std::memcpy(launch.parameters->data, request.parameters.data(), std::min<std::size_t>(request.parameters.size(), request.kernel->info.parameter_bytes));
   d.fill_uniforms(launch);
+  if (request.cooperative) d.add_grid_workspace(launch);
   if (launch.grid.count() != 0 && launch.threads_per_block != 0) d.run(launch, request);
-  d.memory.free(launch.parameters->base);
   add_to_profiles(d.log.kernels, launch, request.sampled_blocks != 0 && request.sampled_blocks < launch.grid.count());
   result.status = launch.status;
   result.detail = launch.detail;

@@ -35,6 +35,8 @@ Handlers select_sync(const ptx::Instruction& instruction, ptx::Exec exec);
 // The lane that lane `lane` reads; itself when its source is outside the segment.
 std::uint32_t shuffle_source_lane(ptx::ShuffleMode mode, std::uint32_t lane, std::uint32_t b, std::uint32_t c);
 Handler select_warp_op(const ptx::Instruction& instruction, ptx::Exec exec);
+// cp.async, its commit_group and its waits.
+Handler select_async(ptx::Exec exec);
 Flow run_unsupported(Warp& warp, const Op& op, std::uint32_t mask);
 
 // Shared with schedule.cc.

@@ -51,6 +51,14 @@ struct Group {
   const Op* reduction = nullptr;        // bar.red: gets its result when the barrier completes
 };
 
+// One cp.async of a warp that has not been waited for.
+struct PendingCopy {
+  const Op* op = nullptr;
+  std::uint32_t mask = 0;
+  LaneAddresses to{}, from{};
+  std::array<std::uint32_t, 32> bytes{}, group{};
+};
+
 struct Warp {
   std::array<std::byte*, kBanks> bases{};
   std::uint32_t active = 0;             // running group
@@ -67,6 +75,8 @@ struct Warp {
   std::vector<std::byte> local;         // 32 lanes of local_stride bytes
   std::uint32_t local_stride = 0;
   ByteShadow local_shadow;              // over `local`
+  std::vector<PendingCopy> pending_copies;
+  std::array<std::uint32_t, 32> async_groups{};   // committed by each lane
   bool tainted = false;                 // some register holds an undefined byte
   std::vector<std::unique_ptr<Frame>> frames;   // [0] the entry's; others in use or spare
   std::vector<Frame*> spare_frames;
