@@ -1,0 +1,116 @@
+// A log survives the way through JSON whole, and what is no log is refused with the place of the first fault.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evidence/launch_log.h"
+
+namespace kforge::evidence {
+namespace {
+
+using ::testing::HasSubstr;
+
+SourcePosition position(std::uint32_t line) { return {{{"k.cu", line, 7, "inner"}, {"k.cu", line + 1, 0, ""}}}; }
+
+// Every field has a value of its own, so that one that is lost or swapped shows.
+LaunchLog full_log() {
+  LaunchLog log;
+  log.ending = Ending::trap;
+  log.ending_detail = "why";
+  log.returned = -700;
+  KernelProfile kernel;
+  kernel.kernel = "_Z1kPf";
+  kernel.launches = {{{1, 2, 3}, {4, 5, 6}, 7, 8}};
+  kernel.launch_count = 9;
+  for (std::size_t i = 0; i < kMetricCount; ++i) kernel.totals.values[i] = std::uint64_t{1} << (i + 40);
+  LineProfile line;
+  line.position = position(10);
+  line.counters[Metric::shared_requests] = 11;
+  line.global_bytes_per_lane = 12;
+  line.global_contiguous = true;
+  line.worst_global.active_mask = ~0u;
+  line.worst_global.lane_addresses[31] = ~std::uint64_t{0};
+  line.worst_shared = {1, 2, {}, {3, 4, 5}, 6, 7, 8};
+  kernel.lines = {line, {}};
+  kernel.independent_loads = 0.1;
+  kernel.sampled = true;
+  kernel.source = Source::ptx;
+  log.kernels = {kernel};
+  log.violations = {{"safety.bounds", "kind", true, "k", position(20), position(30), "message \"quoted\"\n", "m", "r", {1, 2, 3}, {4, 5, 6}, 7}};
+  log.calls = {{"cudaMalloc", "workspace", false, 2, "detail", 3}};
+  log.coverage = {{"y", 1, 2, 3, 4}};
+  log.changed_inputs = {"x"};
+  log.thread_instructions = ~std::uint64_t{0};
+  log.sampled_blocks = 5;
+  log.output = "printed\n";
+  return log;
+}
+
+TEST(LaunchLogJson, AFullLogComesBackTheSame) {
+  const std::string text = to_json(full_log());
+  LaunchLog back;
+  std::string error;
+  ASSERT_TRUE(from_json(text, back, error)) << error;
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.kernels[0].totals, full_log().kernels[0].totals);
+  EXPECT_EQ(back.kernels[0].lines[0].worst_global.lane_addresses[31], ~std::uint64_t{0});
+  EXPECT_EQ(back.violations[0].where, position(20));
+  EXPECT_EQ(back.violations[0].other, position(30));
+  EXPECT_EQ(back.returned, -700);
+  EXPECT_EQ(back.ending, Ending::trap);
+  EXPECT_EQ(back.calls[0].detail, "detail");
+  EXPECT_EQ(back.coverage[0].host_written, 4u);
+}
+
+TEST(LaunchLogJson, BytesThatAreNoTextDoNotStopIt) {
+  LaunchLog log, back;
+  log.output = "\xff\xfe";
+  std::string error;
+  EXPECT_TRUE(from_json(to_json(log), back, error)) << error;
+}
+
+TEST(LaunchLogJson, EveryTruncationIsRefused) {
+  const std::string text = to_json(full_log());
+  for (std::size_t size = 0; size < text.size(); size += 3) {
+    LaunchLog back;
+    std::string error;
+    ASSERT_FALSE(from_json(std::string_view(text).substr(0, size), back, error)) << size;
+    ASSERT_NE(error, "");
+  }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(LaunchLogJson, WhatIsNoLogIsRefusedWithItsPlace) {
+  const std::string good = to_json(full_log());
+  const struct { std::string text, error; } cases[] = {
+      {"[]", "log: expected an object"},
+      {replaced(good, "\"ending\":3", "\"ending\":9"), "log.ending: expected a known value"},
+      {replaced(good, "\"ending\":3", "\"ending\":-1"), "log.ending: expected an integer that is not negative"},
+      {replaced(good, "\"ending\":3,", ""), "log.ending: expected to be there"},
+      {replaced(good, "\"ending\":3", "\"ending\":3,\"more\":1"), "log: expected no other keys"},
+      {replaced(good, "\"returned\":-700", "\"returned\":3000000000"), "log.returned: expected an integer of 32 bits"},
+      {replaced(good, "\"launch_count\":9", "\"launch_count\":\"9\""), "log.kernels[0].launch_count"},
+      {replaced(good, "\"independent_loads\":0.1", "\"independent_loads\":1e999"), ""},
+      {std::string(100000, '['), "nested"},
+  };
+  for (const auto& bad : cases) {
+    LaunchLog back;
+    std::string error;
+    EXPECT_FALSE(from_json(bad.text, back, error));
+    EXPECT_THAT(error, HasSubstr(bad.error));
+  }
+}
+
+TEST(LaunchLogJson, ARefusedLogLeavesTheTargetAlone) {
+  LaunchLog log = full_log();
+  std::string error;
+  EXPECT_FALSE(from_json("{}", log, error));
+  EXPECT_EQ(log.returned, -700);
+}
+
+}  // namespace
+}  // namespace kforge::evidence
