@@ -49,7 +49,8 @@ std::uint32_t half_step(AtomOp how, U64 old, U64 a, const Format& f) {
   const double x = decode_format(static_cast<std::uint32_t>(old) & 0xffff, f), y = decode_format(static_cast<std::uint32_t>(a) & 0xffff, f);
   if (how == AtomOp::add) return encode_format(add_to_odd(x, y), f);
   if (x != x || y != y) return encode_format(x != x ? y : x, f);
-  return encode_format((how == AtomOp::min) == (x < y) ? x : y, f);
+  const bool x_is_less = x != y ? x < y : std::signbit(x) && !std::signbit(y);   // -0 is less than +0
+  return encode_format((how == AtomOp::min) == x_is_less ? x : y, f);
 }
 
 U64 half_pair_step(AtomOp how, U64 old, U64 a, const Format& f) {

@@ -33,7 +33,8 @@ inline constexpr Format kE5m2{5, 2, true, 0x7f};
 inline double decode_format(std::uint32_t bits, const Format& f) {
   const std::uint32_t magnitude = bits & (f.sign() - 1);
   const double sign = (bits & f.sign()) != 0 ? -1.0 : 1.0;
-  if (f.has_infinity ? magnitude > f.infinity() : magnitude == f.nan) return std::numeric_limits<double>::quiet_NaN();
+  if (f.has_infinity ? magnitude > f.infinity() : magnitude == f.nan)
+    return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);   // .xorsign looks at the sign of a NaN too
   if (f.has_infinity && magnitude == f.infinity()) return sign * std::numeric_limits<double>::infinity();
   const std::uint32_t exponent = magnitude >> f.mantissa_bits;
   const std::uint32_t mantissa = magnitude & ((1u << f.mantissa_bits) - 1);

@@ -1,0 +1,119 @@
+// A thread, a block and what they share while the reference engine runs: see reference_engine.h.
+#pragma once
+
+#include <bit>
+#include <optional>
+
+#include "emulator/reference_engine.h"
+#include "emulator/reference_engine_ops.h"
+#include "ptx/form.h"
+
+namespace kforge::emulator::reference {
+
+inline constexpr std::uint64_t kSharedBase = 0x7000'0000'0000, kLocalBase = 0x7800'0000'0000, kParamBase = 0x7c00'0000'0000,
+                               kWindow = 0x100'0000'0000, kFunctionBase = 0x7f00'0000'0000;
+
+// The types of an instruction's operands as its row gives them (Type::none: an address, a label, ...).
+std::vector<ptx::Type> operand_types(const ptx::Instruction& instruction);
+
+struct Frame {
+  std::uint32_t function = 0;
+  std::uint32_t pc = 0;
+  std::vector<Wide> registers;                        // 128 bits for .b128
+  std::vector<std::vector<std::byte>> variables;      // param-space variables of a device function, by index
+  std::uint64_t local_base = 0;                       // of its .local variables in the thread's local memory
+  const ptx::Instruction* call = nullptr;             // that made this frame
+};
+
+enum class State : std::uint8_t { running, at_warp, at_barrier, exited };
+
+struct Thread {
+  std::uint32_t index = 0;                            // in the block
+  std::uint32_t lane() const { return index % 32; }
+  State state = State::running;
+  bool carry = false;
+  std::vector<Frame> frames;
+  std::vector<std::byte> local;
+};
+
+struct Barrier {
+  std::uint64_t arrived = 0;                          // bar.arrive: threads that do not wait
+  bool all = true, any = false;
+  std::uint64_t count = 0;                            // predicates that held
+};
+
+struct Layout {                                       // of one entry
+  std::map<const ptx::Variable*, std::uint64_t> shared;
+  std::uint64_t shared_bytes = 0;
+  std::vector<std::uint64_t> parameters;              // offsets of the entry's parameters
+};
+
+struct Block {
+  evidence::Dim3 index;
+  std::vector<std::byte> shared;
+  std::vector<Thread> threads;
+  std::map<std::uint64_t, Barrier> barriers;
+};
+
+class Run {
+ public:
+  Run(const ptx::Module& module, ReferenceEngine::Memory& memory, const std::vector<std::uint64_t>& variables, const ReferenceLaunch& launch)
+      : module_(module), memory_(memory), variables_(variables), launch_(launch) {}
+  ReferenceResult run();
+
+ private:
+  // reference_engine.cc
+  void lay_out(std::uint32_t entry);
+  void run_block();
+  void step(Thread& thread);
+  void execute(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
+  bool control(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
+  void call(Thread& thread, const ptx::Instruction& in);
+  void leave(Thread& thread);
+  void fail(std::string message) { if (result_.error.empty()) result_.error = std::move(message); }
+  Frame make_frame(std::uint32_t function) const;
+  std::uint64_t local_bytes(std::uint32_t function) const;
+
+  // reference_engine_values.cc
+  std::uint64_t special(const Thread& thread, ptx::SpecialRegister special);
+  Wide value(Thread& thread, const ptx::Operand& operand, ptx::Type type);
+  std::uint64_t variable_address(const Thread& thread, const ptx::Operand& operand);
+  const ptx::Variable& variable(const Thread& thread, ptx::VariableId id) const;
+  void write(Thread& thread, const ptx::Operand& operand, ptx::Type type, Wide bits);
+  void write_predicate(Thread& thread, ptx::RegisterId reg, bool value) { if (reg != ptx::kNoRegister) thread.frames.back().registers[reg] = value ? 1 : 0; }
+  void pure(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
+  void pack(Thread& thread, const ptx::Instruction& in);
+  const std::vector<ptx::Type>& types(const ptx::Instruction& in);
+
+  // reference_engine_memory.cc
+  std::byte* locate(Thread& thread, const ptx::Instruction& in, const ptx::Operand& operand, std::uint64_t bytes, bool* in_global = nullptr);
+  std::byte* generic(Thread& thread, std::uint64_t address, std::uint64_t bytes, bool* in_global);
+  void load(Thread& thread, const ptx::Instruction& in);
+  void store(Thread& thread, const ptx::Instruction& in);
+  void atomic(Thread& thread, const ptx::Instruction& in, bool returns);
+  void convert_address(Thread& thread, const ptx::Instruction& in);
+  void is_space(Thread& thread, const ptx::Instruction& in);
+  void copy_async(Thread& thread, const ptx::Instruction& in);
+
+  // reference_engine_sync.cc
+  bool release_warps();
+  bool release_barriers();
+  void collective(std::vector<Thread*>& lanes, const ptx::Instruction& in, ptx::Exec exec);
+  void shuffle(std::vector<Thread*>& lanes, const ptx::Instruction& in);
+  void arrive(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
+  const ptx::Instruction& at(const Thread& thread) const;
+
+  const ptx::Module& module_;
+  ReferenceEngine::Memory& memory_;
+  const std::vector<std::uint64_t>& variables_;
+  const ReferenceLaunch& launch_;
+  ReferenceResult result_;
+  Layout layout_;
+  Block block_;
+  std::map<const ptx::Instruction*, std::vector<ptx::Type>> types_;
+  std::uint64_t clock_ = 0;
+};
+
+ptx::Exec exec_of(const ptx::Instruction& in);
+
+}  // namespace kforge::emulator::reference
