@@ -100,6 +100,17 @@ TEST_F(Programs, OrdinaryProgramsRun) {
   EXPECT_EQ(result.out, "good\n") << result.err;
 }
 
+TEST_F(Programs, PreloadingServesAsWell) {
+  const std::string program = build(*nvcc, "basics", {"-arch=sm_90"});
+  const ProcessResult result = run({program}, {"LD_LIBRARY_PATH=", "LD_PRELOAD=" KFORGE_BINARY_DIR "/bin/libkforge_cudart.so"});
+  EXPECT_EQ(result.out, "good\n") << result.err;
+}
+
+TEST_F(Programs, GridsSynchroniseManagedVariablesAreSharedAndPrintfWaitsForTheHost) {
+  const ProcessResult result = built_and_run("cooperative", {"-arch=sm_90"});
+  EXPECT_EQ(result.out, "before the wait\nhello from 0\nhello from 1\ngood\n") << result.err;
+}
+
 TEST_F(Programs, ErrorsAreThoseOfAnH200) {
   const ProcessResult result = built_and_run("errors", {"-arch=sm_90"});
   EXPECT_EQ(result.out, "good\n") << result.err;
