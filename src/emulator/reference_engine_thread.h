@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <optional>
+#include <unordered_map>
 
 #include "emulator/reference_engine.h"
 #include "emulator/reference_engine_ops.h"
@@ -110,7 +111,7 @@ class Run {
   ReferenceResult result_;
   Layout layout_;
   Block block_;
-  std::map<const ptx::Instruction*, std::vector<ptx::Type>> types_;
+  std::unordered_map<const ptx::Instruction*, std::vector<ptx::Type>> types_;
   std::uint64_t clock_ = 0;
 };
 
