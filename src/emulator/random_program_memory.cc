@@ -332,10 +332,33 @@ void block(RandomBuilder& builder, int depth, int& left) {
   }
 }
 
+// The warp splits by a predicate, and each part talks among its own members.
+void split_meeting(RandomBuilder& builder) {
+  const std::string other = builder.label(), end = builder.label(), p = builder.pick(Pool::pred);
+  const auto talk = [&] {
+    const std::string d = builder.pick(Pool::i32), r = builder.pick(Pool::i32);
+    switch (builder.below(5)) {
+      case 0: builder.line(fmt::format("redux.sync.{}.b32 {}, {}, %member", builder.chance(50) ? "xor" : "and", d, r)); return;
+      case 1: builder.line(fmt::format("redux.sync.{}.s32 {}, {}, %member", builder.chance(50) ? "max" : "min", d, r)); return;
+      case 2: builder.line(fmt::format("vote.sync.ballot.b32 {}, {}, %member", d, builder.pick(Pool::pred))); return;
+      case 3: builder.line(fmt::format("match.any.sync.b32 {}, {}, %member", d, r)); return;
+      default: builder.line(fmt::format("shfl.sync.bfly.b32 {}, {}, 0, 31, %member", d, r)); return;
+    }
+  };
+  builder.line(fmt::format("vote.sync.ballot.b32 %member, {}, -1", p));
+  builder.line(fmt::format("@!{} bra {}", p, other));
+  for (std::uint64_t i = 0; i <= builder.below(3); ++i) talk();
+  builder.line("bra " + end);
+  builder.line("// else\n" + other + ": not.b32 %member, %member");
+  for (std::uint64_t i = 0; i <= builder.below(3); ++i) talk();
+  builder.line("// end\n" + end + ": bar.warp.sync -1");
+}
+
 // All threads of the block are here: neighbours talk.
 void meeting(RandomBuilder& builder) {
   const std::string r = builder.pick(Pool::i32), d = builder.pick(Pool::i32), p = builder.pick(Pool::pred);
-  switch (builder.below(5)) {
+  switch (builder.below(6)) {
+    case 5: return split_meeting(builder);
     case 0: builder.line(fmt::format("shfl.sync.{} {}, {}, {}, 31, -1", builder.chance(50) ? "bfly.b32" : "down.b32", d, r, builder.below(32))); return;
     case 1: builder.line(fmt::format("vote.sync.ballot.b32 {}, {}, -1", d, p)); return;
     case 2: builder.line(fmt::format("redux.sync.add.s32 {}, {}, -1", d, r)); return;

@@ -44,6 +44,10 @@ std::byte* Run::locate(Thread& thread, const Instruction& in, const Operand& ope
   else if (operand.variable) address = variable_address(thread, operand);
   else address = operand.bits + static_cast<std::uint64_t>(operand.offset);
   if (operand.reg != ptx::kNoRegister && ptx::size_bits(module_.functions[thread.frames.back().function].registers[operand.reg].type) == 32) address = cut(address, 32);
+  if (std::has_single_bit(size) && address % size != 0) {   // (cp.async may read any number of bytes)
+    fail("an address that is not a multiple of the access's size");
+    return nullptr;
+  }
   switch (space) {
     case Space::shared: return within(block_.shared, address, size);
     case Space::local: return within(thread.local, address, size);
@@ -65,7 +69,7 @@ void Run::load(Thread& thread, const Instruction& in) {
   const auto parts = elements(in.operands[0]);
   const std::uint32_t size = ptx::size_bytes(in.type);
   const std::byte* from = locate(thread, in, in.operands[1], size * parts.size());
-  if (from == nullptr) return fail("a load outside memory");
+  if (from == nullptr) return fail("a load outside memory or misaligned");
   std::vector<std::byte> all(from, from + size * parts.size());   // a destination may be the address register
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Wide bits = 0;
@@ -78,7 +82,7 @@ void Run::store(Thread& thread, const Instruction& in) {
   const auto parts = elements(in.operands[1]);
   const std::uint32_t size = ptx::size_bytes(in.type);
   std::byte* to = locate(thread, in, in.operands[0], size * parts.size());
-  if (to == nullptr) return fail("a store outside memory");
+  if (to == nullptr) return fail("a store outside memory or misaligned");
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Wide bits = value(thread, parts[i], in.type);
     std::memcpy(to + i * size, &bits, size);

@@ -87,6 +87,7 @@ class Run {
   const std::vector<ptx::Type>& types(const ptx::Instruction& in);
 
   // reference_engine_memory.cc
+  // Null: outside memory, or not aligned to `bytes`.
   std::byte* locate(Thread& thread, const ptx::Instruction& in, const ptx::Operand& operand, std::uint64_t bytes, bool* in_global = nullptr);
   std::byte* generic(Thread& thread, std::uint64_t address, std::uint64_t bytes, bool* in_global);
   void load(Thread& thread, const ptx::Instruction& in);
