@@ -14,7 +14,6 @@ __global__ void sgemm_tiles(const float* a, const float* b, float* c, int m, int
     b_tile[threadIdx.y][threadIdx.x] = b_row < k && col < n ? b[b_row * n + col] : 0.0f;
     __syncthreads();
     for (int p = 0; p < kTile; ++p) sum += a_tile[threadIdx.y][p] * b_tile[p][threadIdx.x];
-    __syncthreads();
   }
   if (row < m && col < n) c[row * n + col] = sum;
 }
