@@ -33,8 +33,27 @@ __device__ void load8(float (&out)[8], const float* row, int index) {
   out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
 }
 
-// Element i of a thread's eight lies in the lower (0..3) or upper (4..7) half of the tile.
-__device__ int offset(int index, int i) { return i / 4 * (kTile / 2) + index * 4 + i % 4; }
+// Rows and columns 0..3 of a thread lie in the first half of the tile, 4..7 in the second.
+__device__ void store_whole(float* __restrict__ c, const float (&sum)[8][8], const int (&rows)[2], int column, int n) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    float* out = c + static_cast<long long>(rows[i / 4] + i % 4) * n + column;
+    __stcs(reinterpret_cast<float4*>(out), make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]));
+    __stcs(reinterpret_cast<float4*>(out + kTile / 2), make_float4(sum[i][4], sum[i][5], sum[i][6], sum[i][7]));
+  }
+}
+
+__device__ void store_edge(float* __restrict__ c, const float (&sum)[8][8], const int (&rows)[2], int column, int m, int n) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int row = rows[i / 4] + i % 4;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int col = column + j / 4 * (kTile / 2) + j % 4;
+      if (row < m && col < n) c[static_cast<long long>(row) * n + col] = sum[i][j];
+    }
+  }
+}
 
 __global__ void __launch_bounds__(kThreads)
 sgemm_tiles(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k, int n) {
@@ -61,21 +80,9 @@ sgemm_tiles(const float* __restrict__ a, const float* __restrict__ b, float* __r
     __syncthreads();
   }
 
-  const bool whole = n % 4 == 0 && first_col + kTile <= n;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int row = first_row + offset(ty, i);
-    if (row >= m) continue;
-    float* out = c + static_cast<long long>(row) * n + first_col;
-    if (whole) {
-      *reinterpret_cast<float4*>(out + offset(tx, 0)) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
-      *reinterpret_cast<float4*>(out + offset(tx, 4)) = make_float4(sum[i][4], sum[i][5], sum[i][6], sum[i][7]);
-      continue;
-    }
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-      if (first_col + offset(tx, j) < n) out[offset(tx, j)] = sum[i][j];
-  }
+  const int rows[2] = {first_row + ty * 4, first_row + kTile / 2 + ty * 4};
+  if (n % 4 == 0 && first_row + kTile <= m && first_col + kTile <= n) store_whole(c, sum, rows, first_col + tx * 4, n);
+  else store_edge(c, sum, rows, first_col + tx * 4, m, n);
 }
 
 }  // namespace

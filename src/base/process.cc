@@ -221,7 +221,8 @@ Expected<ProcessResult> run_process(const ProcessRequest& request) {
   }
 
   const std::vector<char*> arguments = pointers(request.arguments);
-  const std::vector<char*> environment = pointers(request.environment.value_or(std::vector<std::string>{}));
+  const std::vector<std::string> no_environment;
+  const std::vector<char*> environment = pointers(request.environment ? *request.environment : no_environment);
   const std::string program_path = program->string();
   const std::string directory = request.working_directory.string();
   const internal::Launch launch{

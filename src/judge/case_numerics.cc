@@ -1,6 +1,7 @@
 #include "judge/case_numerics.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,16 @@ TensorReport report_of(const std::string& name, const TensorErrors& e) {
   report.mismatched = e.mismatched;
   report.worst_index = e.worst_index;
   return report;
+}
+
+// Values so small that a product of two of them is no normal number: a right kernel may lose them on the way to a result that
+// the reference, in double, keeps.
+bool underflows(const std::vector<Draw>& draws, task::Dtype accumulate) {
+  const double floor = accumulate == task::Dtype::f64 ? 0x1p-511 : 0x1p-63;
+  double largest = 0;
+  for (const Draw& draw : draws)
+    for (const double value : draw.reference) largest = std::max(largest, std::abs(value));
+  return largest > 0 && largest < floor;
 }
 
 // "[3][17]" of a row-major index.
@@ -70,8 +81,9 @@ std::string NumericsJudge::judge(const task::Tensor& tensor, const std::vector<D
   }
   const TensorErrors errors = compare(draws, about.layout, *options);
   // Adversarial values under which the reference itself leaves its type prove nothing about the candidate.
-  if (about.values != "declared" && (errors.reference_overflows || errors.reference_has_nan)) {
-    if (report) report->degenerate = true, report->why = "the reference overflows on these values";
+  const bool overflows = errors.reference_overflows || errors.reference_has_nan;
+  if (about.values != "declared" && (overflows || (task::is_float(tensor.dtype) && underflows(draws, options->accumulate)))) {
+    if (report) report->degenerate = true, report->why = overflows ? "the reference overflows on these values" : "products of these values underflow";
     return {};
   }
   if (errors.reference_has_nan) task_fault_ = fmt::format("the reference gives NaN for output '{}' [{}]", tensor.name, about.label);
@@ -108,7 +120,7 @@ std::string NumericsJudge::see(const trial::CallEvidence& call, const std::strin
     now.values = call.run.values;
     now.layout = task::layout(*tensor, call.run.sizes).value_or(task::TensorLayout{});
     now.storing = storing_line(call.log, &now.kernel);
-    if (now.layout.elements >= kPooledBelow || call.run.calls <= 1) {
+    if (now.layout.elements >= kPooledBelow) {
       const Draw draw{output.bytes, output.reference, {}, inputs};
       const std::string wrong = judge(*tensor, {draw}, now, candidate, &report, findings);
       if (why.empty()) why = wrong;
@@ -121,6 +133,7 @@ std::string NumericsJudge::see(const trial::CallEvidence& call, const std::strin
     }
     keep(pools_[tensor->name], output, inputs);
     if (call.call + 1 < call.run.calls) continue;
+    pools_[tensor->name].further = output.further_references;
     const std::string wrong = finish(*tensor, candidate, findings);
     if (why.empty()) why = wrong;
   }
@@ -155,6 +168,7 @@ std::string NumericsJudge::finish(const task::Tensor& tensor, const std::string&
       views[i].push_back({pool.input_tensors[j]->dtype, pool.inputs[i][j], &pool.input_layouts[j]});
     draws.push_back({pool.out[i], pool.reference[i], {}, views[i]});
   }
+  for (const std::vector<double>& reference : pool.further) draws.push_back({{}, reference, {}, {}});
   return judge(tensor, draws, pool, candidate, nullptr, findings);
 }
 

@@ -435,7 +435,8 @@ Expected<NumericsOptions> numerics_options(const task::Task& task, const task::T
   if (!length) return Unexpected(length.error());
   NumericsOptions options;
   options.dtype = output.dtype;
-  options.accumulate = task.numerics.accumulate.value_or(Dtype::f32);
+  // f32 unless stated (contracts.md), except that a double precision output asks for no less than its own precision.
+  options.accumulate = task.numerics.accumulate.value_or(output.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32);
   options.reduction_length = *length;
   options.abs = task.numerics.abs;
   options.rel = task.numerics.rel;

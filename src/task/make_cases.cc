@@ -140,7 +140,6 @@ class CaseMaker {
     const auto elements = total_elements(task_, sizes);
     if (!allowed(sizes) || !elements) return;
     const auto duplicate = std::find_if(cases_.begin(), cases_.end(), [&](const Case& made) { return made.sizes == sizes && made.values == values; });
-    if (*elements <= kRepeatElements) calls = std::max(calls, draws_to_pool(task_, sizes));
     if (duplicate != cases_.end()) {
       duplicate->calls = std::max(duplicate->calls, calls);
       return;

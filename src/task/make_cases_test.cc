@@ -55,10 +55,11 @@ TEST(Cases, AreFewDistinctAndInOrder) {
   EXPECT_EQ(values, (std::set<std::string>{"declared", "zeros", "denormals", "large", "mixed_signs", "repeated_integers"}));
 }
 
-TEST(Cases, SmallOutputsAreDrawnOftenEnoughToPool32Elements) {
-  const auto cases = cases_of(softmax());
-  EXPECT_EQ(cases[0].calls, 32u);
-  EXPECT_EQ(cases[1].calls, 1u);
+TEST(Cases, SmallOutputsNeedDrawsUntil32ElementsArePooled) {
+  const auto task = softmax();
+  const auto cases = cases_of(task);
+  EXPECT_EQ(draws_to_pool(task, cases[0].sizes), 32u);
+  EXPECT_EQ(draws_to_pool(task, cases[1].sizes), 1u);
 }
 
 TEST(Cases, WhereIsObeyedAndItsBoundariesKept) {

@@ -157,7 +157,8 @@ class Emulation {
     out.fault = answer.fault;
     if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run here: " + answer.error;
     if (answer.ok) read_answer(answer.json, *layout, prepared, out);
-    if (out.log.ending == Ending::trap) reset_ = new_addresses_ = true;
+    // Blocks that were left out leave device variables in a state that no whole launch would: a fresh context for what follows.
+    if (out.log.ending == Ending::trap || out.sampled) reset_ = new_addresses_ = true;
     out.inputs = out.sampled ? std::vector<Bytes>{} : std::move(prepared.inputs);
     return out;
   }
@@ -185,8 +186,9 @@ class Emulation {
         if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);
       }
       if (!place.has_output()) continue;
-      Output output{place.tensor->name, {}, {}};
+      Output output{place.tensor->name, {}, {}, {}};
       if (out.completed) output.bytes.assign(back, back + place.bytes);
+      for (auto& draw : prepared.further) output.further_references.push_back(std::move(draw[next_output]));
       if (next_output < prepared.outputs.size()) output.reference = std::move(prepared.outputs[next_output++]);
       out.outputs.push_back(std::move(output));
     }

@@ -27,6 +27,7 @@ std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
 struct Prepared {
   std::vector<Bytes> inputs;
   std::vector<std::vector<double>> outputs;   // of the out and inout tensors, in the task's order
+  std::vector<std::vector<std::vector<double>>> further;   // the same of further draws, after a case's last call (task/cases.h, draws_to_pool)
   bool dropped = false;        // adversarial values on which the reference overflows (contracts.md, "Values")
   std::optional<Error> error;
 };
@@ -39,7 +40,9 @@ class References {
 
  private:
   void produce();
+  Expected<std::vector<std::vector<double>>> run(WorkerProcess& worker, const Job& job, const std::vector<Bytes>& inputs) const;
   Prepared prepare(WorkerProcess& worker, const Job& job) const;
+  void add_further(WorkerProcess& worker, Job job, Prepared& out) const;
   void push(Prepared prepared);
 
   const task::Task& task_;

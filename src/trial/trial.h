@@ -41,6 +41,8 @@ struct Output {
   std::string tensor;
   std::vector<std::byte> bytes;
   std::vector<double> reference;        // of every element, row-major; empty when it was not computed (sampled)
+  // References of further draws of the same case, for small outputs, after the case's last call (contracts.md, "Numerics").
+  std::vector<std::vector<double>> further_references;
 };
 
 // One call of the launcher in one case.
