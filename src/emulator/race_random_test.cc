@@ -117,14 +117,16 @@ void play(const Setting& setting, std::uint32_t seed) {
       instruction.scope = Scope::gpu;
       const bool whole = pick(3) == 0;
       const std::uint32_t sizes[] = {4, 4, 4, 8, 16, 2, 1};
-      instruction.bytes = whole ? 4 : sizes[pick(7)];
-      instruction.mask = whole ? ~0u : 1u << thread % 32;
+      instruction.bytes = sizes[pick(7)];
+      const std::uint32_t masks[] = {~0u, ~0u, 0x0000ffff, 0x7fffffff, 0x55555555, 0x00000ff0};
+      instruction.mask = whole ? masks[pick(6)] : 1u << thread % 32;
       LaneAddresses offsets;
-      const std::uint64_t base = 1024 + (whole ? 128ull * pick(setting.addresses / 8 + 1) + 4 * pick(2) * pick(2)
-                                               : 16ull * pick(setting.addresses) + instruction.bytes * pick(16 / instruction.bytes));
+      const std::uint32_t bytes = instruction.bytes;
+      const std::uint64_t base = 1024 + (whole ? 32ull * bytes * pick(setting.addresses / 8 + 1) + bytes * pick(2) * pick(2)
+                                               : 16ull * pick(setting.addresses) + bytes * pick(16 / bytes));
       std::array<std::uint32_t, 32> values;
       for (std::uint32_t lane = 0; lane < 32; ++lane) {
-        offsets[lane] = base + (whole ? 4 * lane : 0);
+        offsets[lane] = base + (whole ? bytes * lane : 0);
         values[lane] = (value++ & 0x7f) * 0x01010101u + 0x01010101u;
       }
       const std::uint64_t space = instruction.shared ? (block + 1ull) << 32 : 0;
