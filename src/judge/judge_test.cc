@@ -68,7 +68,7 @@ trial::CallEvidence good_call(bool measure) {
   call.run.measure = measure;
   call.completed = true;
   std::vector<float> x, y;
-  trial::Output output{"y", {}, {}};
+  trial::Output output{"y", {}, {}, {}};
   for (int i = 0; i < 64; ++i) {
     x.push_back(static_cast<float>(i % 7) - 3.5f);
     y.push_back(2 * x.back());
