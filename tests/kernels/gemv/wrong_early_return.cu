@@ -1,0 +1,21 @@
+// Warps without a row leave before the barrier that others wait in; their part of the vector is missing.
+#include <cuda_runtime.h>
+
+__global__ void gemv_kernel(const float* a, const float* x, float* y, int rows, int cols) {
+  extern __shared__ float s[];
+  const int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) s[c] = x[c];
+  __syncthreads();
+  float v = 0.0f;
+  for (int c = lane; c < cols; c += 32) v += a[(long long)row * cols + c] * s[c];  // expect: safety.uninitialised
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  if (lane == 0) y[row] = v;
+}
+
+extern "C" cudaError_t gemv(const float* a, const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  const int bytes = cols * sizeof(float);
+  cudaFuncSetAttribute(gemv_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  gemv_kernel<<<(rows + 7) / 8, 256, bytes, stream>>>(a, x, y, rows, cols);
+  return cudaGetLastError();
+}
