@@ -1,0 +1,20 @@
+// Lane zero answers, but it may not have voted.
+#include <cuda_runtime.h>
+
+__global__ void warp_min_kernel(const int* x, int* low, bool* any, int rows) {
+  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= rows) return;
+  const int v = x[row * 32 + threadIdx.x];
+  const int least = __reduce_min_sync(0xffffffffu, v);
+  bool found = false;
+  if (v > 0) found = __any_sync(__activemask(), v > 90000);
+  if (threadIdx.x == 0) {
+    low[row] = least;
+    any[row] = found;  // expect-contract: numerics
+  }
+}
+
+extern "C" cudaError_t warp_min(const int* x, int* low, bool* any, int rows, cudaStream_t stream) {
+  warp_min_kernel<<<(rows + 7) / 8, dim3(32, 8), 0, stream>>>(x, low, any, rows);
+  return cudaGetLastError();
+}

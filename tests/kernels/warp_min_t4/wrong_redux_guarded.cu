@@ -1,0 +1,23 @@
+// Where the guarded code is left out, the value stays as it is.
+#include <cuda_runtime.h>
+
+__global__ void warp_min_kernel(const int* x, int* low, bool* any, int rows) {
+  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= rows) return;
+  const int v = x[row * 32 + threadIdx.x];
+  #if __CUDA_ARCH__ >= 800
+  const int least = __reduce_min_sync(0xffffffffu, v);
+#else
+  const int least = v;  // expect-contract: numerics
+#endif
+  const bool found = __any_sync(0xffffffffu, v > 90000);
+  if (threadIdx.x == 0) {
+    low[row] = least;
+    any[row] = found;
+  }
+}
+
+extern "C" cudaError_t warp_min(const int* x, int* low, bool* any, int rows, cudaStream_t stream) {
+  warp_min_kernel<<<(rows + 7) / 8, dim3(32, 8), 0, stream>>>(x, low, any, rows);
+  return cudaGetLastError();
+}
