@@ -73,12 +73,25 @@ void Judge::see(const trial::CallEvidence& call) {
     const std::string wrong = numerics_.see(call, options_.candidate, report, findings_);
     if (why.empty()) why = wrong;
   }
+  if (call.repeats > 0) see_repeats(call);
   if (call.sampled) unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled", call.run.label,
                                                     call.log.sampled_blocks));
   report.status = case_status(call, why);
   report.why = !why.empty() ? why : report.status == Status::unknown ? (call.sampled ? "sampled blocks only" : "did not complete") : "";
   cases_.push_back(std::move(report));
   if (call.run.measure && call.completed && !options_.only_correctness) see_measured(call);
+}
+
+void Judge::see_repeats(const trial::CallEvidence& call) {
+  repeats_ += call.repeats;
+  if (call.differing_output.empty()) return;
+  std::string kernel;
+  Finding finding = make_finding("numerics.deterministic", storing_line(call.log, &kernel), options_.candidate);
+  finding.severity = Severity::warning;
+  finding.kernel = kernel.empty() ? "" : readable_kernel(kernel);
+  finding.message = fmt::format("equal inputs gave other bits of '{}' when the warps ran in another order [{}]", call.differing_output, call.run.label);
+  differing_ = fmt::format("'{}' differs", call.differing_output);
+  findings_.add(std::move(finding));
 }
 
 void Judge::see_measured(const trial::CallEvidence& call) {
@@ -138,8 +151,9 @@ ContractReport Judge::report(std::string_view id) const {
     report.status = Status::passed;
     report.measured = "none: time is not measured here";
   } else if (id == "numerics.deterministic") {
-    report.status = Status::unknown;
-    report.measured = "not repeated with equal inputs";
+    report.status = repeats_ == 0 ? Status::unknown : differing_.empty() ? Status::passed : Status::failed;
+    report.measured = repeats_ == 0 ? "not repeated with equal inputs" : differing_.empty() ? "" : differing_;
+    report.evidence = "emulator";
   } else if (id == "goal") {
     report.status = Status::unknown;
     report.measured = "time is not measured here";

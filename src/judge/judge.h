@@ -34,6 +34,7 @@ class Judge {
   Expected<Verdict> conclude(const trial::TrialResult& trial);
 
  private:
+  void see_repeats(const trial::CallEvidence& call);
   void see_measured(const trial::CallEvidence& call);
   void see_build(const trial::TrialResult& trial);
   ContractReport report(std::string_view id) const;
@@ -51,7 +52,8 @@ class Judge {
   std::vector<std::string> unproven_;
   bool built_ = false;
   bool any_complete_ = false;                        // at least one call ran to its end on all blocks
-  bool repeated_equal_ = false, repeated_differs_ = false;
+  std::uint32_t repeats_ = 0;                        // calls made again with equal inputs
+  std::string differing_;                            // what then differed; empty: nothing
 };
 
 }  // namespace kforge::judge

@@ -247,6 +247,17 @@ TEST_F(Judging, MannersAreTheInterface) {
   EXPECT_EQ(conclude({call}).status, VerdictStatus::accepted);
 }
 
+TEST_F(Judging, RepetitionsDecideDeterminismAndAreAdvice) {
+  EXPECT_EQ(contract(conclude({good_call(true)}), "numerics.deterministic").status, Status::unknown);
+  trial::CallEvidence call = good_call(true);
+  call.repeats = 2;
+  EXPECT_EQ(contract(conclude({call}), "numerics.deterministic").status, Status::passed);
+  call.differing_output = "y";
+  const Verdict verdict = conclude({call});
+  EXPECT_EQ(contract(verdict, "numerics.deterministic").status, Status::failed);
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted);
+}
+
 TEST_F(Judging, AFailedBuildIsRejectedWithItsDiagnostic) {
   trial_.artefact = {};
   trial_.artefact.failure = "compile";

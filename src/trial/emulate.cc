@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -16,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 using evidence::Ending;
 
 constexpr std::uint64_t kProbeBlocks = 4;                     // of the run that estimates a measure size
+constexpr std::uint64_t kRepeats = 2;                          // of one call, with equal inputs
 constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -126,11 +128,33 @@ class Emulation {
     progress(fmt::format("emulate {}{}", job.run.label, job.run.calls > 1 ? fmt::format(" call {} of {}", job.call + 1, job.run.calls) : ""));
     auto made = call(job, prepared, sampled_blocks);
     if (!made) return Unexpected(made.error());
+    const bool last_of_repeated = job.run.calls > 1 && job.call + 1 == job.run.calls;
+    if (last_of_repeated && made->completed) {
+      if (auto done = repeat(job, *made); !done) return done;
+    }
     report(std::move(*made));
     return {};
   }
 
-  Expected<CallEvidence> call(const Job& job, Prepared& prepared, std::uint64_t sampled_blocks) {
+  // The same inputs again, the warps in another order. A repetition that does not complete is evidence of its own.
+  Expected<void> repeat(const Job& job, CallEvidence& first) {
+    for (std::uint64_t turn = 1; turn <= kRepeats && !stopped(); ++turn) {
+      Prepared prepared;
+      prepared.inputs = first.inputs;
+      auto again = call(job, prepared, 0, request_.seed + turn);
+      if (!again) return Unexpected(again.error());
+      if (!again->completed) {
+        report(std::move(*again));
+        return {};
+      }
+      ++first.repeats;
+      for (std::size_t i = 0; i < first.outputs.size(); ++i)
+        if (again->outputs[i].bytes != first.outputs[i].bytes && first.differing_output.empty()) first.differing_output = first.outputs[i].tensor;
+    }
+    return {};
+  }
+
+  Expected<CallEvidence> call(const Job& job, Prepared& prepared, std::uint64_t sampled_blocks, std::optional<std::uint64_t> schedule_seed = {}) {
     CallEvidence out;
     out.run = job.run;
     out.call = job.call;
@@ -150,7 +174,8 @@ class Emulation {
       std::memcpy(worker_->arena().data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
     }
     const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = reset_, .outputs = !out.sampled, .serial = ++serial_,
-                              .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds};
+                              .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
+                              .schedule_seed = schedule_seed.value_or(request_.seed)};
     reset_ = new_addresses_ = false;
     const Answer answer = worker_->call(request_text(task_, *layout, job.run.sizes, options), request_.budget.call_seconds + 1);
     out.seconds = seconds_since(start);

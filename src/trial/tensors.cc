@@ -135,7 +135,7 @@ std::string request_text(const task::Task& task, const CaseLayout& layout, const
   for (const task::Scalar& scalar : task.scalars) values.push_back(passed(scalar.dtype, scalar.value, layout.for_reference));
   return nlohmann::json{{"tensors", tensors}, {"values", values}, {"arena_bytes", layout.arena_bytes}, {"reset", options.reset},
       {"new_case", options.new_case}, {"serial", options.serial}, {"thread_instructions", options.thread_instructions}, {"seconds", options.seconds},
-      {"sampled_blocks", options.sampled_blocks}, {"outputs", options.outputs}}.dump();
+      {"sampled_blocks", options.sampled_blocks}, {"outputs", options.outputs}, {"schedule_seed", options.schedule_seed}}.dump();
 }
 
 }  // namespace kforge::trial

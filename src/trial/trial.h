@@ -54,6 +54,10 @@ struct CallEvidence {
   evidence::LaunchLog log;
   std::vector<Output> outputs;
   std::vector<std::vector<std::byte>> inputs;   // in order of the task's in and inout tensors (for the copy-of-an-input rule)
+  // numerics.deterministic: how often the call was repeated with equal inputs under another order of the warps, and the output whose
+  // bits then differed ("" none).
+  std::uint32_t repeats = 0;
+  std::string differing_output;
   ProcessFault fault;
   std::string skipped;                  // why this case was not run (after a hang, kill or exit); empty when it was
   double seconds = 0;

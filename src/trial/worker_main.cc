@@ -126,6 +126,7 @@ class CandidateRunner {
     for (void*& pointer : pointers) arguments.push_back(&pointer);
     for (std::uint64_t& value : values) arguments.push_back(&value);
     api_.last_error();
+    if (api_.emulated() && request.contains("schedule_seed")) api_.configure(Json{{"seed", request["schedule_seed"]}}.dump().c_str());
     if (api_.emulated()) api_.begin_call(stream_, request.at("thread_instructions"), request.at("seconds"), request.at("sampled_blocks"));
     const int returned = launcher_(arguments.data(), stream_);
     Json reply = {{"ok", true}, {"returned", returned}, {"log", ""}, {"completed", true}, {"detail", ""}};
