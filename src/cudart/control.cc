@@ -6,6 +6,7 @@
 
 #include "cudart/bits.h"
 #include "cudart/context.h"
+#include "emulator/shadow.h"
 
 #define KFORGE_EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -113,11 +114,21 @@ void begin_call(Context& context, void* stream, emulator::Limits limits, std::ui
   Context::last_error() = cudaSuccess;
 }
 
+// Values that nobody wrote, in what the task takes as its results.
+void judge_outputs(Context& context) {
+  constexpr int kIn = 0;
+  for (const auto& [base, tensor] : context.tensors) {
+    const Allocation* allocation = tensor.role == kIn ? nullptr : context.device()->memory().find(base);
+    if (allocation != nullptr) context.device()->check_read(*allocation, 0, allocation->size, "output `" + tensor.name + "`");
+  }
+}
+
 evidence::LaunchLog end_call(Context& context, int returned) {
   evidence::LaunchLog log;
   emulator::Device* device = context.device();
   context.flush_output();
   if (device == nullptr) return log;
+  judge_outputs(context);
   log = device->take_log();
   log.returned = returned;
   if (context.call.ending != evidence::Ending::finished) {
@@ -169,7 +180,7 @@ KFORGE_EXPORTED void kforge_cudart_mark_uninitialised(const void* pointer, std::
   emulator::Allocation* allocation = find(context, pointer);
   if (allocation == nullptr) return;
   const std::uint64_t offset = reinterpret_cast<emulator::Address>(pointer) - allocation->base;
-  mark_initialised(*allocation, offset, std::min<std::uint64_t>(bytes, allocation->size - offset), false);
+  context.device()->global_shadow().mark_range(*allocation, offset, std::min<std::uint64_t>(bytes, allocation->size - offset), false);
 }
 
 KFORGE_EXPORTED const char* kforge_cudart_end_call(int returned) {

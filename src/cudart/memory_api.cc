@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cudart/bits.h"
+#include "emulator/shadow.h"
 
 namespace kforge::cudart {
 namespace {
@@ -80,10 +81,13 @@ void warn_unwritten(Context& context, const Place& from, std::uint64_t bytes) {
 void move_bytes(Context& context, const Place& to, const Place& from, std::uint64_t bytes) {
   std::memmove(to.bytes, from.bytes, bytes);
   if (to.on_device() && from.on_device() && !host_sees(from.allocation->kind)) {
+    context.device()->global_shadow().copy_origins(*to.allocation, to.offset, *from.allocation, from.offset, bytes);
     copy_marks(*to.allocation, to.offset, *from.allocation, from.offset, bytes);
   } else if (to.on_device()) {
     mark_from_host(*to.allocation, to.offset, bytes);
   } else if (from.on_device()) {
+    const std::string label = from.allocation->label.empty() ? "a copy to the host" : fmt::format("a copy of '{}' to the host", from.allocation->label);
+    context.device()->check_read(*from.allocation, from.offset, bytes, label);
     warn_unwritten(context, from, bytes);
   }
 }

@@ -4,6 +4,7 @@
 
 #include "emulator/access.h"
 #include "emulator/handlers.h"
+#include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
 namespace {
@@ -74,6 +75,8 @@ Flow run_copy(Warp& w, const Op& op, std::uint32_t mask) {
     if (read.mask != 0) count_global(w, op, read);
     count_shared(w, op, write);
   }
+  // From now on the copy may write: what others still read here unordered is a race, as is what they read at its end.
+  if (w.launch->safety) w.launch->races->access(race_access(w, op, copy.to, mask, nullptr, AccessKind::store));
   if (w.launch->safety)
     for_lanes(mask, [&](std::uint32_t i) { w.block->shared_shadow.mark_range(copy.to[i], op.bytes, false); });
   w.pending_copies.push_back(copy);
@@ -83,16 +86,17 @@ Flow run_copy(Warp& w, const Op& op, std::uint32_t mask) {
 // Lanes of the copy that have it done now.
 void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
   if (lanes == 0) return;
-  if (w.launch->safety) {
-    w.launch->races->access(race_access(w, *copy.op, copy.to, lanes, nullptr, AccessKind::store));
-    w.block->shared_shadow.mark_written(copy.to, lanes, copy.op->bytes);
-  }
+  if (w.launch->safety) w.launch->races->access(race_access(w, *copy.op, copy.to, lanes, nullptr, AccessKind::store));
   ++w.launch->stores;
   for_lanes(lanes, [&](std::uint32_t i) {
     std::byte* to = w.block->shared.data() + copy.to[i];
     std::memset(to, 0, copy.op->bytes);
-    const Allocation* allocation = copy.bytes[i] == 0 ? nullptr : w.launch->memory->find(copy.from[i]);
+    Allocation* allocation = copy.bytes[i] == 0 ? nullptr : w.launch->memory->find(copy.from[i]);
     if (allocation != nullptr) std::memcpy(to, allocation->data + (copy.from[i] - allocation->base), copy.bytes[i]);
+    if (!w.launch->safety) return;
+    if (allocation != nullptr && copy.bytes[i] == copy.op->bytes)   // the source is read until now
+      w.launch->races->access(race_access(w, *copy.op, copy.from, 1u << i, allocation, AccessKind::load));
+    land_copy_shadow(w, copy, i, allocation);
   });
   copy.mask &= ~lanes;
 }

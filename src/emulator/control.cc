@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "emulator/handlers.h"
+#include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
 namespace {
@@ -78,6 +79,7 @@ Flow run_exit(Warp& w, const Op&, std::uint32_t mask) {
 void copy_params(Frame& from, Frame& to, const ParamCopy& copy, std::uint32_t mask) {
   const std::size_t from_stride = from.function->param_bytes, to_stride = to.function->param_bytes;
   for_lanes(mask, [&](std::uint32_t i) { std::memcpy(&to.params[i * to_stride + copy.to], &from.params[i * from_stride + copy.from], copy.bytes); });
+  copy_param_shadow(from, to, copy, mask);
 }
 
 Flow run_ret(Warp& w, const Op& op, std::uint32_t mask) {
@@ -134,6 +136,7 @@ Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index
   frame->site = op.call;
   frame->lanes = mask;
   frame->shadow = nullptr;
+  frame->params_shadow = nullptr;
   if (w.launch->safety && callee.local_bytes != 0)
     for_lanes(mask, [&](std::uint32_t i) { w.local_shadow.mark_range(std::uint64_t{i} * w.local_stride + local_base, callee.local_bytes, false); });
   for (std::size_t k = 0; k < op.call->arguments.size() && k < callee.parameter_offsets.size(); ++k) {

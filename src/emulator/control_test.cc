@@ -73,6 +73,7 @@ Outcome run(const std::string& kernel, const std::vector<int>& x, std::size_t re
   request.parameters = parameters;
   outcome.result = t.device.launch(request);
   outcome.y = TestDevice::values<int>(out);
+  t.device.check_read(*out, 0, out->size, "output `y`");
   outcome.log = t.device.take_log();
   return outcome;
 }

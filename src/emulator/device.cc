@@ -54,6 +54,7 @@ struct Device::Impl {
   ViolationLog violations;
   RaceDetector races;
   GlobalShadow global_shadow;
+  OriginTable origins;
   evidence::LaunchLog log;
   std::function<void(std::string_view)> sink;
   std::uint64_t grid_id = 0;
@@ -97,6 +98,7 @@ Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module) 
 void Device::unload(LoadedModule* module) {
   for (Allocation* variable : module->variables)
     if (variable != nullptr) impl_->memory.free(variable->base);
+  impl_->origins.begin_kernel(nullptr);
   std::erase_if(impl_->modules, [&](const std::unique_ptr<LoadedModule>& m) { return m.get() == module; });
 }
 
@@ -184,13 +186,17 @@ void Device::Impl::add_races(const Launch& launch) {
     const std::string at = race.shared ? fmt::format("shared memory offset {}", race.address) : fmt::format("global address 0x{:x}", race.address);
     v->message = fmt::format("{} and {} touch {} with nothing that orders them{}", words(race.first), words(race.second), at,
                              race.kind == RaceKind::same_value ? "; both store the same value" : "");
+    if (race.kind == RaceKind::missing_acquire)
+      v->message = fmt::format("{} comes after {} only by an atomic's result that passed a barrier: the writer published it with a fence, the reader has "
+                               "none after the barrier. Today's GPUs keep this order (CUDA's threadFenceReduction sample relies on it), the PTX memory "
+                               "model does not promise it: put __threadfence() after the barrier", words(race.second), words(race.first));
     v->measured = fmt::format("{} unordered accesses", race.count);
     v->required = "a barrier, fence with atomic, or warp synchronisation between them";
   }
 }
 
 void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
-  OriginTable origins;
+  origins.begin_kernel(launch.kernel);
   launch.origins = &origins;
   if (launch.safety) races.begin_launch(race_mode(*launch.kernel), launch.threads_per_block);
   for (const Op& op : launch.kernel->code) op.cache = nullptr;
@@ -247,6 +253,20 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   else if (result.status != LaunchStatus::ok) d.log.ending = evidence::Ending::trap;
   if (result.status != LaunchStatus::ok) d.log.ending_detail = result.detail;
   return result;
+}
+
+void Device::check_read(const Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, std::string_view reader) {
+  for (const GlobalShadow::Output& output : impl_->global_shadow.undefined_outputs(allocation, offset, bytes)) {
+    const Origin& origin = impl_->origins[output.origin];
+    if (origin.space == ShadowSpace::in_flight) continue;   // reported where it was read
+    evidence::Violation* v = impl_->violations.add("safety.uninitialised", "uninitialised-output", origin.kernel, origin.location);
+    if (v == nullptr) continue;
+    v->where = origin.where;
+    v->message = fmt::format("an unwritten byte of {}, first {} here, is in {} at byte {}", name(origin.space),
+                             origin.space == ShadowSpace::register_file ? "stored" : "read", reader, output.offset);
+    v->measured = describe(origin);
+    v->required = "every value that decides an address, a branch or an output was written";
+  }
 }
 
 evidence::LaunchLog Device::take_log() {

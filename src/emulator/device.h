@@ -88,6 +88,10 @@ class Device {
   void set_seed(std::uint64_t seed);            // of the warp schedule
   LaunchResult launch(const LaunchRequest& request);
 
+  // The host, or the task, is about to read [offset, offset + bytes): reports undefined values that kernels stored there
+  // (safety.uninitialised, at the line that first read them). `reader` is put in the message: "output `y`", "a copy to the host".
+  void check_read(const Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, std::string_view reader);
+
   // Evidence gathered since the last take: kernels, violations, printf output, instruction count. (calls, coverage and
   // changed_inputs are the runtime's to fill.)
   evidence::LaunchLog take_log();

@@ -7,6 +7,7 @@
 
 #include "emulator/access.h"
 #include "emulator/handlers.h"
+#include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
 namespace {
@@ -52,7 +53,9 @@ std::uint64_t argument(const Warp& w, const Op& op, std::size_t k, std::uint32_t
 void put_return(const Warp& w, const Op& op, std::uint32_t lane, std::uint64_t value) {
   if (op.call->returns.empty()) return;
   const ParamCopy& to = op.call->returns[0];
-  std::memcpy(&w.frame->params[std::size_t{lane} * w.frame->function->param_bytes + to.to], &value, std::min<std::size_t>(to.bytes, 8));
+  const std::size_t at = std::size_t{lane} * w.frame->function->param_bytes + to.to, bytes = std::min<std::size_t>(to.bytes, 8);
+  std::memcpy(&w.frame->params[at], &value, bytes);
+  if (w.frame->params_shadow != nullptr) w.frame->params_shadow->mark_range(at, bytes, true);
 }
 
 // ---- printf --------------------------------------------------------------------------------------------------------

@@ -206,7 +206,10 @@ struct Access {
     if (!entry)
       for (std::uint32_t i = 0; i < 32; ++i) request.addresses[i] += i * size;
     perform(w, op, {data, 0, entry ? size : 32 * size, nullptr}, request, request.mask);
-    if constexpr (kSafety) param_shadow(w, op, request.mask, kStore);
+    if constexpr (kSafety) {
+      if (kStore) store_param_shadow(w, op, request);
+      else load_param_shadow(w, op, request, entry);
+    }
     return Flow::next;
   }
 

@@ -2,7 +2,9 @@
 // program order, barriers, warp synchronisation, fences and strong accesses between them (PTX manual, "Memory Consistency
 // Model"). Nothing is said of timing: a race is found whatever order the schedule happened to run the two in.
 //
-// Strong accesses (atomics, volatile, relaxed/acquire/release) never race with each other. Stores of the same value race only
+// Strong accesses (atomics, volatile, relaxed/acquire/release) never race with each other. A plain access to a location comes
+// after all strong writes there that an atomic of the same thread (or one known to have happened before) on that same location
+// came after: coherence orders them, so that the last block may set its counter back with a plain store. Stores of the same value race only
 // as advice. Bytes are told apart: neighbours inside a word are no race. Lanes of a warp are threads like others: between two
 // instructions only bar.warp.sync orders them (shuffles and votes do not); within one instruction, lanes that store different
 // values to one byte race.

@@ -24,6 +24,9 @@ FenceState& fences_of(ThreadKnowledge& thread) {
   return *thread.fences;
 }
 
+template <class Here>
+bool is_update(const Here& here) { return here.access.kind == AccessKind::atomic; }
+
 template <class F>
 void for_lanes(std::uint32_t mask, F f) {
   for (; mask != 0; mask &= mask - 1) f(static_cast<std::uint32_t>(std::countr_zero(mask)));
@@ -356,11 +359,14 @@ void ClockEngine::refine(Chunk& chunk, std::uint32_t shift, RecordPool& pool) {
   const auto split = [&](std::uint32_t finer, bool rows) {
     chunk.subdivide(finer, stats_.shadow_bytes, [&](RecordCell cell, std::uint32_t i) {
       RecordCell child;
-      for (std::uint32_t at = cell.head; at != 0; at = pool[at].next) {
+      std::uint32_t last = 0;
+      for (std::uint32_t at = cell.head; at != 0; at = pool[at].next) {   // newest first, as it was
         AccessRecord copy = pool[at];
-        copy.next = child.head;
+        copy.next = 0;
         if (rows) copy.lanes = 1u << i;
-        child.head = pool.add(copy);
+        const std::uint32_t added = pool.add(copy);
+        (last == 0 ? child.head : pool[last].next) = added;
+        last = added;
       }
       if (i + 1 == 1u << finer) pool.free_list(cell.head);
       return child;
@@ -436,7 +442,7 @@ void ClockEngine::remember(RecordCell& cell, std::uint32_t lanes, const Here& he
     const std::uint32_t at = *link;
     AccessRecord& record = pool[at];
     const bool same = record.block == here.block.linear && record.warp == here.access.warp && record.time == now_ &&
-                      record.location == here.location;
+                      record.location == here.location && (at == cell.head || here.access.kind == AccessKind::load);
     if (same) {
       record.lanes |= lanes;
       merged = true;
@@ -452,15 +458,18 @@ void ClockEngine::remember(RecordCell& cell, std::uint32_t lanes, const Here& he
     ++kept;
     link = &record.next;
   }
-  if (!merged) cell.head = pool.add({here.block.linear, here.access.warp, lanes, now_, here.location, cell.head});
+  if (!merged) cell.head = pool.add({here.block.linear, here.access.warp, lanes, now_, here.location, cell.head, is_update(here)});
 }
 
 void ClockEngine::touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here) {
   bool raced = false;
   for (std::uint32_t other = 0; other < kPlanes; ++other) {
     if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
+    bool after_update = false;   // of this location, that happened before: so did all writes it came after
     for (std::uint32_t at = chunk.planes[other][index].head; at != 0; at = here.pool[at].next) {
-      if (is_ordered(here.pool[at], here, lane)) continue;
+      const bool ordered = is_ordered(here.pool[at], here, lane);
+      after_update |= ordered && other == kStrongWrite && here.pool[at].update;
+      if (ordered || after_update) continue;
       raced = true;
       report(chunk, here.pool[at], index, lane, static_cast<Plane>(other), plane, here);
     }
@@ -470,7 +479,7 @@ void ClockEngine::touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, P
   // All that was there is ordered before this write, and so before whatever comes after it.
   for (std::uint32_t other = 0; other < kPlanes; ++other)
     if (chunk.planes[other] != nullptr && (!raced || other == kWrite)) here.pool.free_list(chunk.planes[other][index].head);
-  cell.head = here.pool.add({here.block.linear, here.access.warp, 1u << lane, now_, here.location, 0});
+  cell.head = here.pool.add({here.block.linear, here.access.warp, 1u << lane, now_, here.location, 0, false});
 }
 
 // A full row at once. False: some lane's order is not plain to see, and lanes must be looked at one by one.

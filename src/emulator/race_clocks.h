@@ -47,7 +47,8 @@ struct AccessRecord {
   std::uint32_t block, warp, lanes;
   RaceTime time;
   std::uint32_t location;
-  std::uint32_t next;
+  std::uint32_t next;          // an older one; 0: none
+  bool update;                 // of an atomic: its place in the list is its place in the location's order of writes
 };
 class RecordPool {
  public:

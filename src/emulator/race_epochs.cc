@@ -12,9 +12,9 @@
 namespace kforge::emulator {
 namespace {
 
-using Slot = std::uint64_t;  // clock:31 location:20 unused:1 many:2 thread:10; 0: no access
+using Slot = std::uint64_t;  // clock:31 location:20 update:1 many:2 thread:10; 0: no access
 enum Many : std::uint64_t { kOne, kLanes, kWarps, kBlocks };
-constexpr int kClockAt = 33, kLocationAt = 13, kManyAt = 10;
+constexpr int kClockAt = 33, kLocationAt = 13, kUpdateAt = 12, kManyAt = 10;
 constexpr Slot kThreadMask = (1u << kManyAt) - 1;
 constexpr std::uint32_t kClockRestart = 1u << 30;
 
@@ -62,11 +62,24 @@ bool is_ordered(const Cell& cell, std::uint32_t thread, const Here& here) {
   return cell.slot < here.warp_limit || (many_of(cell.slot) == kOne && thread_of(cell.slot) == thread);
 }
 
+// The latest of a cell's strong writes is an atomic that happened before this plain access: coherence puts the others before
+// that atomic.
+template <class Cell>
+bool follows_update(Cell latest, std::uint32_t thread, const Here& here) {
+  latest.slot = with_many(latest.slot, kOne);
+  return (latest.slot >> kUpdateAt & 1) != 0 && is_ordered(latest, thread, here);
+}
+
 // Adds an access to those remembered that may run at the same time.
 template <class Cell>
 void merge(Cell& cell, std::uint32_t thread, const Here& here) {
-  if (many_of(cell.slot) == kBlocks) return;
   const Slot mine = here.stamp | thread;
+  if (many_of(cell.slot) == kBlocks) {
+    if (here.access.kind == AccessKind::load) return;
+    cell.slot = with_many(mine, kBlocks);   // strong writes: the latest is kept, for follows_update
+    set_block(cell, here);
+    return;
+  }
   if (is_ordered(cell, thread, here)) {
     cell.slot = mine;
   } else if (other_block(cell, here)) {
@@ -74,7 +87,7 @@ void merge(Cell& cell, std::uint32_t thread, const Here& here) {
   } else if (many_of(cell.slot) <= kLanes && thread_of(cell.slot) / 32 == here.warp) {
     cell.slot = with_many(mine, kLanes);
   } else {
-    cell.slot = with_many(std::max(cell.slot, mine), kWarps);
+    cell.slot = with_many(mine, kWarps);
   }
   set_block(cell, here);
 }
@@ -156,7 +169,7 @@ template <class Cell>
 void EpochEngine::refine(CellChunk<Cell>& chunk, std::uint32_t shift) {
   if (chunk.rows)
     chunk.subdivide(5, stats_.shadow_bytes, [](Cell cell, std::uint32_t lane) {
-      if (cell.slot != 0 && many_of(cell.slot) == kOne) cell.slot += lane;
+      if (cell.slot != 0) cell.slot += lane;   // rows are made by lane 0 for all
       return cell;
     });
   if (shift < chunk.shift)
@@ -202,7 +215,9 @@ void EpochEngine::touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32
   for (std::uint32_t other = 0; other < kPlanes; ++other) {
     if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
     const Cell& cell = chunk.planes[other][index];
-    if (cell.slot != 0 && !is_ordered(cell, thread, here)) report(chunk, cell, index, lane, static_cast<Plane>(other), plane, here);
+    if (cell.slot == 0 || is_ordered(cell, thread, here)) continue;
+    if (other == kStrongWrite && follows_update(cell, thread, here)) continue;
+    report(chunk, cell, index, lane, static_cast<Plane>(other), plane, here);
   }
   Cell& cell = plane_cells(chunk, plane)[index];
   if (plane == kWrite) {
@@ -291,7 +306,7 @@ void EpochEngine::access(const RaceAccess& access) {
   const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
   const Slot clock = block.warp_clock[access.warp];
   const Here here{access, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
-                  clock << kClockAt | Slot{location} << kLocationAt};
+                  clock << kClockAt | Slot{location} << kLocationAt | Slot{access.kind == AccessKind::atomic} << kUpdateAt};
   if (access.allocation == nullptr) shared_access(block, here);
   else global_access(here);
 }

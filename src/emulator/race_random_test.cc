@@ -30,12 +30,19 @@ class Oracle {
   std::uint32_t id(std::uint32_t block, std::uint32_t thread) const { return block * threads_ + thread; }
 
   // Does this access race with an earlier one? `value` differs from all others, so that no two stores are equal.
-  bool access(std::uint32_t thread, std::uint64_t first, std::uint32_t bytes, bool write, bool strong) {
+  // Strong writes that came before an atomic which the thread knows of came before the thread's plain access too.
+  bool access(std::uint32_t thread, std::uint64_t first, std::uint32_t bytes, bool write, bool strong, bool update) {
     bool race = false;
     for (std::uint64_t byte = first; byte < first + bytes; ++byte) {
-      for (const Past& past : pasts_[byte])
-        race |= past.thread != thread && (past.write || write) && !(past.strong && strong) && clocks_[thread][past.thread] < past.time;
-      pasts_[byte].push_back({thread, clocks_[thread][thread], write, strong});
+      const std::vector<Past>& pasts = pasts_[byte];
+      bool after_update = false;
+      for (auto past = pasts.rbegin(); past != pasts.rend(); ++past) {
+        const bool known = past->thread == thread || clocks_[thread][past->thread] >= past->time;
+        after_update |= known && past->update;
+        if (known || (after_update && past->write && past->strong)) continue;
+        race |= (past->write || write) && !(past->strong && strong);
+      }
+      pasts_[byte].push_back({thread, clocks_[thread][thread], write, strong, update});
     }
     return race;
   }
@@ -72,7 +79,7 @@ class Oracle {
  private:
   struct Past {
     std::uint32_t thread, time;
-    bool write, strong;
+    bool write, strong, update;
   };
   std::uint32_t threads_;
   std::vector<Clock> clocks_, fenced_, pending_;
@@ -112,12 +119,14 @@ void play(const Setting& setting, std::uint32_t seed) {
       instruction.block = block;
       instruction.warp = warp;
       instruction.shared = pick(2) == 0;
-      instruction.kind = pick(3) == 0 ? AccessKind::store : AccessKind::load;
-      instruction.strong = pick(4) == 0;
+      const AccessKind kinds[] = {AccessKind::store, AccessKind::load, AccessKind::load, AccessKind::atomic};
+      instruction.kind = kinds[pick(4)];
+      const bool atomic = instruction.kind == AccessKind::atomic;
+      instruction.strong = atomic || pick(4) == 0;
       instruction.scope = Scope::gpu;
       const bool whole = pick(3) == 0;
       const std::uint32_t sizes[] = {4, 4, 4, 8, 16, 2, 1};
-      instruction.bytes = sizes[pick(7)];
+      instruction.bytes = atomic ? 4 : sizes[pick(7)];
       const std::uint32_t masks[] = {~0u, ~0u, 0x0000ffff, 0x7fffffff, 0x55555555, 0x00000ff0};
       instruction.mask = whole ? masks[pick(6)] : 1u << thread % 32;
       LaneAddresses offsets;
@@ -140,16 +149,16 @@ void play(const Setting& setting, std::uint32_t seed) {
         for (std::uint32_t lane = 0; lane < 32; ++lane)
           if ((instruction.mask >> lane & 1) && instruction.strong) f(oracle.id(block, warp * 32 + lane), space + offsets[lane]);
       };
-      if (instruction.kind == AccessKind::load)
+      if (instruction.kind != AccessKind::store)
         for_flags([&](std::uint32_t reader, std::uint64_t flag) { oracle.read_flag(reader, flag, false); });
       std::set<std::uint64_t> expected;
       for (std::uint32_t lane = 0; lane < 32; ++lane)
         if ((instruction.mask >> lane & 1) &&
             oracle.access(oracle.id(block, warp * 32 + lane), space + offsets[lane], instruction.bytes,
-                          instruction.kind == AccessKind::store, instruction.strong))
+                          instruction.kind != AccessKind::load, instruction.strong, atomic))
           expected.insert(offsets[lane]);
-      if (instruction.kind == AccessKind::store)
-        for_flags([&](std::uint32_t writer, std::uint64_t flag) { oracle.write_flag(writer, flag, false, true); });
+      if (instruction.kind != AccessKind::load)
+        for_flags([&](std::uint32_t writer, std::uint64_t flag) { oracle.write_flag(writer, flag, false, !atomic); });
       trace.run(instruction, offsets, values);
       const bool found = !trace.races().empty();
       ASSERT_EQ(found, !expected.empty()) << "step " << step << (instruction.shared ? " shared " : " global ") << base << " bytes "

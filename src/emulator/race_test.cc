@@ -112,6 +112,26 @@ std::size_t warp_reduction(RaceMode mode, bool first_sync, bool second_sync) {
   return trace.faults();
 }
 
+// Blocks take tickets; the thread that took the last one (or a thread of its block, past a barrier) sets the counter back.
+std::size_t reset_counter(RaceMode mode, std::uint32_t by_block, std::uint32_t by_thread, bool a_ticket_after) {
+  RaceTrace trace(mode, 12, 64);
+  I ticket{.shared = false, .kind = AccessKind::atomic, .order = ptx::Order::relaxed, .scope = ptx::Scope::gpu};
+  for (ticket.block = 0; ticket.block < 12; ++ticket.block) trace.one(ticket, 0, 64);
+  if (by_thread != 0) trace.barrier(by_block);
+  ticket.block = 0;
+  if (a_ticket_after) trace.one(ticket, 32, 64);
+  trace.one({.block = by_block, .shared = false, .kind = AccessKind::store}, by_thread, 64, 7);
+  return trace.faults();
+}
+
+TEST_P(BothEngines, TheLastTicketHolderMaySetTheCounterBack) {
+  EXPECT_EQ(reset_counter(mode(), 11, 0, false), 0u);
+  EXPECT_EQ(reset_counter(mode(), 11, 40, false), 0u);
+  EXPECT_GT(reset_counter(mode(), 10, 0, false), 0u);   // not the last
+  EXPECT_GT(reset_counter(mode(), 11, 0, true), 0u);    // another ticket since
+  EXPECT_GT(reset_counter(mode(), 11, 40, true), 0u);
+}
+
 TEST_P(BothEngines, AWarpReductionWithSyncwarpIsClean) { EXPECT_EQ(warp_reduction(mode(), true, true), 0u); }
 TEST_P(BothEngines, AWarpReductionWithoutSyncwarpRaces) { EXPECT_GT(warp_reduction(mode(), true, false), 0u); }
 

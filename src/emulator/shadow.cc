@@ -125,8 +125,15 @@ void materialise(Allocation& allocation) {
 }  // namespace
 
 std::string_view name(ShadowSpace space) {
-  constexpr std::string_view kNames[] = {"shared memory", "local memory", "global memory", "a parameter"};
+  constexpr std::string_view kNames[] = {"shared memory", "local memory", "global memory", "a parameter",
+                                         "shared memory that a copy was on its way to", "a register"};
   return kNames[static_cast<std::size_t>(space)];
+}
+
+std::string describe(const Origin& origin) {
+  if (origin.space == ShadowSpace::register_file) return "a register that was never written";
+  const std::string_view how = origin.space == ShadowSpace::global ? "address " : "offset ";
+  return "unwritten byte at " + std::string(how) + std::to_string(origin.address) + " of " + std::string(name(origin.space));
 }
 
 std::string_view name(UndefinedUse use) {
@@ -135,9 +142,23 @@ std::string_view name(UndefinedUse use) {
   return kNames[static_cast<std::size_t>(use)];
 }
 
+namespace {
+std::uint64_t site_of(std::uint32_t location, ShadowSpace space) { return std::uint64_t{location} << 8 | static_cast<std::uint64_t>(space); }
+}  // namespace
+
+void OriginTable::begin_kernel(const void* kernel) {
+  if (kernel == kernel_) return;
+  by_site_.clear();
+  kernel_ = kernel;
+}
+
+OriginId OriginTable::find(std::uint32_t location, ShadowSpace space) const {
+  const auto found = by_site_.find(site_of(location, space));
+  return found == by_site_.end() ? 0 : found->second;
+}
+
 OriginId OriginTable::add(const Origin& origin) {
-  const std::uint64_t site = std::uint64_t{origin.location} << 8 | static_cast<std::uint64_t>(origin.space);
-  const auto [entry, fresh] = by_site_.try_emplace(site, static_cast<OriginId>(origins_.size()));
+  const auto [entry, fresh] = by_site_.try_emplace(site_of(origin.location, origin.space), static_cast<OriginId>(origins_.size()));
   if (fresh) origins_.push_back(origin);
   return entry->second;
 }
@@ -208,6 +229,17 @@ void ByteShadow::mark_range(std::uint64_t offset, std::uint64_t bytes, bool writ
     }
     return true;
   });
+}
+
+void ByteShadow::copy_range(std::uint64_t offset, const ByteShadow& from, std::uint64_t from_offset, std::uint64_t bytes) {
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    const bool written = byte_written(from.words_, from_offset + i);
+    mark_range(offset + i, 1, written);
+    if (written || from.stored_.empty()) continue;
+    const auto found = from.stored_.find((from_offset + i) / 64);
+    if (found != from.stored_.end() && (found->second.bits >> ((from_offset + i) % 64) & 1) != 0)
+      add_stored(stored_, (offset + i) / 64, std::uint64_t{1} << (offset + i) % 64, found->second.origin);
+  }
 }
 
 bool ByteShadow::range_written(std::uint64_t offset, std::uint64_t bytes) const {
@@ -284,31 +316,55 @@ void GlobalShadow::copy_shadow(Allocation& to, std::uint64_t to_offset, const Al
   if (from.all_initialised) return mark_range(to, to_offset, bytes, true);
   // Copies within one allocation may overlap: the source's bits are taken first.
   const std::vector<std::uint64_t> source = from.initialised;
-  std::vector<std::pair<std::uint64_t, OriginId>> undefined;
-  for (std::uint64_t i = 0; i < bytes && !stored_.empty(); ++i) {
-    const std::uint64_t at = from.base + from_offset + i;
-    const auto found = stored_.find(at / 64);
-    if (found != stored_.end() && (found->second.bits >> (at % 64) & 1) != 0) undefined.emplace_back(i, found->second.origin);
-  }
-  mark_range(to, to_offset, bytes, false);
+  copy_origins(to, to_offset, from, from_offset, bytes);
   materialise(to);
-  for (std::uint64_t i = 0; i < bytes; ++i)
-    if (byte_written(source, from_offset + i)) to.initialised[(to_offset + i) / 64] |= std::uint64_t{1} << (to_offset + i) % 64;
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << (to_offset + i) % 64;
+    std::uint64_t& word = to.initialised[(to_offset + i) / 64];
+    word = byte_written(source, from_offset + i) ? word | bit : word & ~bit;
+  }
+}
+
+void GlobalShadow::copy_origins(const Allocation& to, std::uint64_t to_offset, const Allocation& from, std::uint64_t from_offset,
+                                std::uint64_t bytes) {
+  if (stored_.empty()) return;
+  std::vector<std::pair<std::uint64_t, OriginId>> undefined;
+  for_range(from.base + from_offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
+    const auto found = stored_.find(word);
+    for (std::uint64_t rest = found == stored_.end() ? 0 : found->second.bits & bits; rest != 0; rest &= rest - 1)
+      undefined.emplace_back(word * 64 + static_cast<std::uint64_t>(std::countr_zero(rest)) - from.base - from_offset, found->second.origin);
+    return true;
+  });
+  for_range(to.base + to_offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
+    clear_stored(stored_, word, bits);
+    return true;
+  });
   for (const auto& [i, origin] : undefined)
-    add_stored(stored_, (to.base + to_offset + i) / 64, std::uint64_t{1} << (to_offset + i) % 64, origin);
+    add_stored(stored_, (to.base + to_offset + i) / 64, std::uint64_t{1} << (to.base + to_offset + i) % 64, origin);
+}
+
+std::vector<GlobalShadow::Output> GlobalShadow::undefined_outputs(const Allocation& allocation, std::uint64_t offset,
+                                                                  std::uint64_t bytes) const {
+  std::vector<Output> result;
+  if (stored_.empty() || allocation.all_initialised) return result;
+  for_range(offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
+    const auto found = stored_.find(allocation.base / 64 + word);
+    if (found == stored_.end()) return true;
+    // What the host has filled since is in the bits alone.
+    const std::uint64_t written = allocation.initialised.empty() ? 0 : allocation.initialised[word];
+    const std::uint64_t undefined = found->second.bits & bits & ~written;
+    const auto known = [&](const Output& output) { return output.origin == found->second.origin; };
+    if (undefined != 0 && std::none_of(result.begin(), result.end(), known))
+      result.push_back({word * 64 + static_cast<std::uint64_t>(std::countr_zero(undefined)), found->second.origin});
+    return true;
+  });
+  return result;
 }
 
 std::optional<GlobalShadow::Output> GlobalShadow::first_undefined_output(const Allocation& allocation, std::uint64_t offset,
                                                                          std::uint64_t bytes) const {
-  if (stored_.empty() || allocation.all_initialised) return std::nullopt;
-  std::optional<Output> result;
-  for_range(offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
-    const auto found = stored_.find(allocation.base / 64 + word);
-    if (found == stored_.end() || (found->second.bits & bits) == 0) return true;
-    result = Output{word * 64 + static_cast<std::uint64_t>(std::countr_zero(found->second.bits & bits)), found->second.origin};
-    return false;
-  });
-  return result;
+  const std::vector<Output> all = undefined_outputs(allocation, offset, bytes);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 void GlobalShadow::forget(const Allocation& allocation) {

@@ -24,6 +24,7 @@
 
 #include "emulator/memory.h"
 #include "emulator/request.h"
+#include "evidence/source.h"
 
 namespace kforge::emulator {
 
@@ -32,8 +33,10 @@ namespace kforge::emulator {
 // Index into an OriginTable; 0 is "none known".
 using OriginId = std::uint32_t;
 
-enum class ShadowSpace : std::uint8_t { shared, local, global, parameter };
+// register_file: of a register that was never written; `location` is then that of the store. in_flight: shared memory that an asynchronous copy had not reached yet. That is reported where it is read (safety.async).
+enum class ShadowSpace : std::uint8_t { shared, local, global, parameter, in_flight, register_file };
 std::string_view name(ShadowSpace space);  // "shared memory", ...
+
 
 struct Origin {
   std::uint32_t location = 0;   // of the load that first read the unwritten bytes (index into Module::locations)
@@ -41,15 +44,24 @@ struct Origin {
   std::uint64_t address = 0;    // first unwritten byte: shared, local: offset in the window or frame; global: device address
   std::uint32_t block = 0;      // linear block index
   std::uint32_t thread = 0;     // linear thread index in the block
+  evidence::SourcePosition where{};   // of `location`: undefined bytes in global memory outlive launch and module
+  std::string kernel{};         // that ran the load
 };
 
-// One entry per (location, space): the first occurrence is described, as in evidence::Violation.
+// "unwritten byte at offset 12 of shared memory"
+std::string describe(const Origin& origin);
+
+// One entry per (launched kernel, location, space): the first occurrence is described, as in evidence::Violation. Ids stay
+// valid for good.
 class OriginTable {
  public:
+  void begin_kernel(const void* kernel);   // locations are of this kernel's module from now on
+  OriginId find(std::uint32_t location, ShadowSpace space) const;   // 0: none yet
   OriginId add(const Origin& origin);
   const Origin& operator[](OriginId id) const { return origins_[id]; }
 
  private:
+  const void* kernel_ = nullptr;
   std::vector<Origin> origins_{Origin{}};
   std::unordered_map<std::uint64_t, OriginId> by_site_;
 };
@@ -154,6 +166,8 @@ class ByteShadow {
                    const UndefinedBytes& value);
   void mark_range(std::uint64_t offset, std::uint64_t bytes, bool written);
   bool range_written(std::uint64_t offset, std::uint64_t bytes) const;
+  // Takes over what is written in [from_offset, from_offset + bytes) of another window, with the origins of what is not.
+  void copy_range(std::uint64_t offset, const ByteShadow& from, std::uint64_t from_offset, std::uint64_t bytes);
 
  private:
   void mark_written_slow(const LaneAddresses& offsets, std::uint32_t mask, std::uint32_t bytes);
@@ -191,6 +205,10 @@ class GlobalShadow {
   // The first byte of [offset, offset + bytes) that holds an undefined value that some kernel *stored*: the host is about to
   // read it, or the output check to compare it. nullopt: none (bytes never stored at all do not count here).
   std::optional<Output> first_undefined_output(const Allocation& allocation, std::uint64_t offset, std::uint64_t bytes) const;
+  // The first such byte of each origin.
+  std::vector<Output> undefined_outputs(const Allocation& allocation, std::uint64_t offset, std::uint64_t bytes) const;
+  // Only the origins of copy_shadow, for a caller that copies the bits itself.
+  void copy_origins(const Allocation& to, std::uint64_t to_offset, const Allocation& from, std::uint64_t from_offset, std::uint64_t bytes);
   void forget(const Allocation& allocation);   // freed
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
 
@@ -45,30 +47,52 @@ const UndefinedBytes* undefined_of(const Warp& w, const Operand& operand) {
 
 // ---- faults --------------------------------------------------------------------------------------------------------
 
-std::string where_read(const Warp& w, std::uint32_t location) {
-  const evidence::SourcePosition& position = w.launch->where(location);
-  return position.frames.empty() ? std::string("a load") : fmt::format("{}:{}", position.frames[0].file, position.frames[0].line);
-}
-
 // The line of the finding is that of the load that first read the bytes; without one, that of the use.
 void report_use(Warp& w, const Op& op, std::uint32_t lanes, OriginId origin_id, UndefinedUse use) {
   const Origin& origin = (*w.launch->origins)[origin_id];
+  if (origin_id != 0 && origin.space == ShadowSpace::in_flight) return;   // reported where it was read
   const std::uint32_t location = origin_id != 0 ? origin.location : op.location;
-  evidence::Violation* v = w.launch->violations->add("safety.uninitialised", fmt::format("uninitialised-{}", use == UndefinedUse::address ? "address" : use == UndefinedUse::branch ? "branch" : "output"),
+  evidence::Violation* v = w.launch->violations->add("safety.uninitialised", use == UndefinedUse::address ? "uninitialised-address" : "uninitialised-branch",
                                                      w.launch->kernel->info.name, location);
   if (v == nullptr) return;
-  v->where = w.launch->where(location);
+  v->where = origin_id != 0 ? origin.where : w.launch->where(location);
   v->other = w.launch->where(op.location);
   v->block = w.block->index;
   v->thread = thread_index(w.launch->block_size, w.index * 32 + static_cast<std::uint32_t>(std::countr_zero(lanes)));
   const std::string_view what = origin_id != 0 ? name(origin.space) : std::string_view("a register");
-  v->message = fmt::format("unwritten bytes of {} (read at {}) {} at {}", what, where_read(w, location), name(use), place(*w.launch, op));
-  v->measured = origin_id != 0 ? fmt::format("unwritten byte at {}{} of {}", origin.space == ShadowSpace::global ? "address " : "offset ", origin.address, what) : "a register that was never written";
+  v->message = fmt::format("an unwritten byte of {}, first read here, {} at {}", what, name(use), place(*w.launch, op));
+  v->measured = origin_id != 0 ? describe(origin) : "a register that was never written";
   v->required = "every value that decides an address, a branch or an output was written";
 }
 
 OriginId add_origin(Warp& w, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane) {
-  return w.launch->origins->add({op.location, space, address, static_cast<std::uint32_t>(w.block->linear), w.index * 32 + lane});
+  if (const OriginId known = w.launch->origins->find(op.location, space); known != 0) return known;
+  return w.launch->origins->add({op.location, space, address, static_cast<std::uint32_t>(w.block->linear), w.index * 32 + lane,
+                                 w.launch->where(op.location), w.launch->kernel->info.name});
+}
+
+// The copy that is on its way to the byte, of any warp of the block.
+const PendingCopy* copy_in_flight(const Block& block, std::uint64_t offset) {
+  for (const Warp& warp : block.warps)
+    for (const PendingCopy& copy : warp.pending_copies)
+      for (std::uint32_t rest = copy.mask; rest != 0; rest &= rest - 1)
+        if (offset - copy.to[static_cast<std::size_t>(std::countr_zero(rest))] < copy.op->bytes) return &copy;
+  return nullptr;
+}
+
+// Reading shared memory that a copy has not reached: a fault whatever becomes of the value. True when the first unwritten
+// byte is of that kind.
+bool report_in_flight(Warp& w, const Op& op, const Request& request) {
+  const auto first = w.block->shared_shadow.first_unwritten(request.addresses, request.mask, request.bytes);
+  const PendingCopy* copy = first ? copy_in_flight(*w.block, first->offset) : nullptr;
+  if (copy == nullptr) return false;
+  report(w, op, 1u << first->lane, "safety.async", "read-in-flight", [&](evidence::Violation& v) {
+    v.other = w.launch->where(copy->op->location);
+    v.message = fmt::format("reads shared memory offset {} while an asynchronous copy may still be on its way there", first->offset);
+    v.measured = "a read of bytes in flight";
+    v.required = "the issuing threads wait for their copies (cp.async.wait_group or wait_all), and a barrier follows, before others read";
+  });
+  return true;
 }
 
 // ---- loads and stores ----------------------------------------------------------------------------------------------
@@ -92,14 +116,13 @@ UndefinedBytes widen(UndefinedBytes value, bool sign, std::uint32_t element_byte
 }
 
 template <class Shadow>
-void fill_from(Warp& w, const Op& op, const Request& request, std::uint32_t lanes, ShadowSpace space, const Shadow& unwritten, std::uint64_t first, std::uint32_t first_lane) {
+void fill_from(Warp& w, const Op& op, std::uint32_t lanes, ShadowSpace space, const Shadow& unwritten, std::uint64_t first, std::uint32_t first_lane) {
   for (std::uint32_t e = 0; e < op.list_count; ++e) {
     UndefinedBytes value = unwritten(e * op.bytes);
     if (value.any() != 0 && value.origin == 0) value.origin = add_origin(w, op, space, first, first_lane);
     const Operand& operand = data_operand(op, e);
     assign(w, operand, widen(value, (op.flags & kSignExtend) != 0, op.bytes, register_bytes(w, operand)), lanes);
   }
-  (void)request;
   update_tainted(w);
 }
 
@@ -112,7 +135,7 @@ void clear_loaded(Warp& w, const Op& op, std::uint32_t lanes) {
 void load_window(Warp& w, const Op& op, const ByteShadow& shadow, const Request& request, ShadowSpace space) {
   if (shadow.all_written(request.addresses, request.mask, request.bytes)) return clear_loaded(w, op, request.mask);
   const auto first = shadow.first_unwritten(request.addresses, request.mask, request.bytes);
-  fill_from(w, op, request, request.mask, space, [&](std::uint32_t at) { return shadow.unwritten(request.addresses, request.mask, at, op.bytes); },
+  fill_from(w, op, request.mask, space, [&](std::uint32_t at) { return shadow.unwritten(request.addresses, request.mask, at, op.bytes); },
             first ? first->offset : 0, first ? first->lane : 0);
 }
 
@@ -129,39 +152,152 @@ void store_window(Warp& w, const Op& op, ByteShadow& shadow, const Request& requ
 void load_global_shadow(Warp& w, const Op& op, const Allocation& allocation, const Request& request, std::uint32_t lanes) {
   if (GlobalShadow::all_written(allocation, request.addresses, lanes, request.bytes)) return clear_loaded(w, op, lanes);
   const auto first = w.launch->global_shadow->first_unwritten(allocation, request.addresses, lanes, request.bytes);
-  fill_from(w, op, request, lanes, ShadowSpace::global,
+  fill_from(w, op, lanes, ShadowSpace::global,
             [&](std::uint32_t at) { return w.launch->global_shadow->unwritten(allocation, request.addresses, lanes, at, op.bytes); },
             first ? first->offset : 0, first ? first->lane : 0);
 }
 
-void load_shared_shadow(Warp& w, const Op& op, const Request& request) { load_window(w, op, w.block->shared_shadow, request, ShadowSpace::shared); }
+void load_shared_shadow(Warp& w, const Op& op, const Request& request) {
+  const ByteShadow& shadow = w.block->shared_shadow;
+  if (shadow.all_written(request.addresses, request.mask, request.bytes)) return clear_loaded(w, op, request.mask);
+  load_window(w, op, shadow, request, report_in_flight(w, op, request) ? ShadowSpace::in_flight : ShadowSpace::shared);
+}
 void load_local_shadow(Warp& w, const Op& op, const Request& request) { load_window(w, op, w.local_shadow, request, ShadowSpace::local); }
 void store_shared_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.block->shared_shadow, request); }
 void store_local_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.local_shadow, request); }
 
-// Undefined bytes that reach global memory are an output: a fault at once, at the line of the load that read them.
+// No fault yet: it is one when the host, or the task as its output, reads the bytes (Device::check_read).
 void store_global_shadow(Warp& w, const Op& op, Allocation& allocation, const Request& request, std::uint32_t lanes) {
   GlobalShadow& shadow = *w.launch->global_shadow;
   if (!w.tainted) return shadow.mark_written(allocation, request.addresses, lanes, request.bytes);
   for (std::uint32_t e = 0; e < op.list_count; ++e) {
     const UndefinedBytes* value = undefined_of(w, data_operand(op, e));
     UndefinedBytes stored = value != nullptr ? *value : UndefinedBytes{};
-    std::uint32_t undefined = 0;
-    for (std::uint32_t b = 0; b < op.bytes; ++b) undefined |= stored.lanes[b] & lanes;
-    if (undefined != 0) report_use(w, op, undefined, stored.origin, UndefinedUse::output);
+    if (stored.any() != 0 && stored.origin == 0) stored.origin = add_origin(w, op, ShadowSpace::register_file, 0, 0);
     shadow.mark_stored(allocation, request.addresses, lanes, e * op.bytes, op.bytes, stored);
   }
 }
 
-void atomic_global_shadow(Warp& w, const Op&, Allocation& allocation, const Request& request) {
-  w.launch->global_shadow->mark_written(allocation, request.addresses, request.mask, request.bytes);
-}
-void atomic_shared_shadow(Warp& w, const Op&, const Request& request) {
-  w.block->shared_shadow.mark_written(request.addresses, request.mask, request.bytes);
+namespace {
+
+// What an atomic of one lane leaves in memory that held `old`.
+UndefinedBytes left_by(const Warp& w, const Op& op, std::uint32_t element, const UndefinedBytes& old, std::uint32_t lane) {
+  const ptx::Instruction& in = *op.source;
+  const std::size_t first = family(in) == Exec::atom ? 2 : 1;
+  const auto operand = [&](std::size_t k) {
+    const Operand& whole = in.operands[k];
+    const UndefinedBytes* found = undefined_of(w, whole.kind == Kind::vector ? whole.elements[element] : whole);
+    UndefinedBytes value = found != nullptr ? *found : UndefinedBytes{};
+    for (std::uint32_t& lanes : value.lanes) lanes &= 1u << lane;
+    return value;
+  };
+  const UndefinedBytes a = operand(first);
+  if (in.mods.atom_op == ptx::AtomOp::exch) return a;
+  const ShadowOperand both[] = {{&old, nullptr}, {&a, nullptr}};
+  if (in.mods.atom_op != ptx::AtomOp::cas) return propagate_all(both, op.bytes);
+  const UndefinedBytes replacement = operand(first + 1);
+  const ShadowOperand all[] = {{&old, nullptr}, {&a, nullptr}, {&replacement, nullptr}};
+  return old.any() != 0 || a.any() != 0 ? propagate_all(all, op.bytes) : propagate_bytewise({&all[2], 1}, op.bytes);
 }
 
-void param_shadow(Warp& w, const Op& op, std::uint32_t mask, bool store) {
-  if (!store) clear_loaded(w, op, mask);
+const Operand& result_operand(const Op& op, std::uint32_t element) {
+  const Operand& operand = op.source->operands[0];
+  return operand.kind == Kind::vector ? operand.elements[element] : operand;
+}
+
+bool has_undefined_register(const Warp& w, const Op& op) {
+  if (!w.tainted) return false;
+  const auto undefined = [&](const Operand& operand) {
+    return undefined_of(w, operand) != nullptr ||
+           (operand.kind == Kind::vector && std::any_of(operand.elements.begin(), operand.elements.end(), [&](const Operand& e) { return undefined_of(w, e) != nullptr; }));
+  };
+  return std::any_of(op.source->operands.begin(), op.source->operands.end(), undefined);
+}
+
+// unwritten(lanes, element offset) looks at memory, store(lanes, element offset, value) changes it. Lanes in order, as the
+// atomic itself is performed.
+template <class Unwritten, class Store>
+void atomic_shadow(Warp& w, const Op& op, const Request& request, ShadowSpace space, Unwritten unwritten, Store store) {
+  const std::uint32_t elements = std::max<std::uint32_t>(1, op.list_count);
+  std::array<UndefinedBytes, 8> results{};
+  for_lanes(request.mask, [&](std::uint32_t lane) {
+    for (std::uint32_t e = 0; e < elements; ++e) {
+      UndefinedBytes old = unwritten(1u << lane, e * op.bytes);
+      if (old.any() != 0 && old.origin == 0) old.origin = add_origin(w, op, space, request.addresses[lane] + e * op.bytes, lane);
+      UndefinedBytes left = left_by(w, op, e, old, lane);
+      if (left.any() != 0 && left.origin == 0) left.origin = add_origin(w, op, ShadowSpace::register_file, 0, lane);
+      store(1u << lane, e * op.bytes, left);
+      for (std::size_t b = 0; b < old.lanes.size(); ++b) results[e].lanes[b] |= old.lanes[b];
+      if (results[e].origin == 0) results[e].origin = old.origin;
+    }
+  });
+  if (family(*op.source) == Exec::atom)
+    for (std::uint32_t e = 0; e < elements; ++e) assign(w, result_operand(op, e), results[e], request.mask);
+  update_tainted(w);
+}
+
+void clear_result(Warp& w, const Op& op, std::uint32_t lanes) {
+  if (!w.tainted || family(*op.source) != Exec::atom) return;
+  for (std::uint32_t e = 0; e < std::max<std::uint32_t>(1, op.list_count); ++e) assign(w, result_operand(op, e), {}, lanes);
+  update_tainted(w);
+}
+
+}  // namespace
+
+void atomic_global_shadow(Warp& w, const Op& op, Allocation& allocation, const Request& request) {
+  GlobalShadow& shadow = *w.launch->global_shadow;
+  if (GlobalShadow::all_written(allocation, request.addresses, request.mask, request.bytes) && !has_undefined_register(w, op)) return clear_result(w, op, request.mask);
+  atomic_shadow(w, op, request, ShadowSpace::global,
+                [&](std::uint32_t lanes, std::uint32_t at) { return shadow.unwritten(allocation, request.addresses, lanes, at, op.bytes); },
+                [&](std::uint32_t lanes, std::uint32_t at, const UndefinedBytes& value) { shadow.mark_stored(allocation, request.addresses, lanes, at, op.bytes, value); });
+}
+
+void atomic_shared_shadow(Warp& w, const Op& op, const Request& request) {
+  ByteShadow& shadow = w.block->shared_shadow;
+  const bool written = shadow.all_written(request.addresses, request.mask, request.bytes);
+  if (written && !has_undefined_register(w, op)) return clear_result(w, op, request.mask);
+  const ShadowSpace space = !written && report_in_flight(w, op, request) ? ShadowSpace::in_flight : ShadowSpace::shared;
+  atomic_shadow(w, op, request, space, [&](std::uint32_t lanes, std::uint32_t at) { return shadow.unwritten(request.addresses, lanes, at, op.bytes); },
+                [&](std::uint32_t lanes, std::uint32_t at, const UndefinedBytes& value) { shadow.mark_stored(request.addresses, lanes, at, op.bytes, value); });
+}
+
+void load_param_shadow(Warp& w, const Op& op, const Request& request, bool entry) {
+  if (entry || w.frame->params_shadow == nullptr) return clear_loaded(w, op, request.mask);
+  load_window(w, op, *w.frame->params_shadow, request, ShadowSpace::parameter);
+}
+
+void store_param_shadow(Warp& w, const Op& op, const Request& request) {
+  if (w.frame->params_shadow == nullptr) {
+    if (!has_undefined_register(w, op)) return;
+    w.frame->params_shadow = std::make_unique<ByteShadow>(w.frame->params.size());
+    w.frame->params_shadow->mark_range(0, w.frame->params.size(), true);
+  }
+  store_window(w, op, *w.frame->params_shadow, request);
+}
+
+void copy_param_shadow(Frame& from, Frame& to, const ParamCopy& copy, std::uint32_t mask) {
+  if (from.params_shadow == nullptr && to.params_shadow == nullptr) return;
+  if (to.params_shadow == nullptr) {
+    to.params_shadow = std::make_unique<ByteShadow>(to.params.size());
+    to.params_shadow->mark_range(0, to.params.size(), true);
+  }
+  const std::size_t from_stride = from.function->param_bytes, to_stride = to.function->param_bytes;
+  for_lanes(mask, [&](std::uint32_t i) {
+    if (from.params_shadow == nullptr) to.params_shadow->mark_range(i * to_stride + copy.to, copy.bytes, true);
+    else to.params_shadow->copy_range(i * to_stride + copy.to, *from.params_shadow, i * from_stride + copy.from, copy.bytes);
+  });
+}
+
+void land_copy_shadow(Warp& w, const PendingCopy& copy, std::uint32_t lane, const Allocation* from) {
+  ByteShadow& shadow = w.block->shared_shadow;
+  shadow.mark_range(copy.to[lane], copy.op->bytes, true);
+  if (from == nullptr || from->all_initialised) return;
+  for (std::uint32_t at = 0; at < copy.bytes[lane]; ++at) {
+    UndefinedBytes byte = w.launch->global_shadow->unwritten(*from, copy.from, 1u << lane, at, 1);
+    if (byte.any() == 0) continue;
+    if (byte.origin == 0) byte.origin = add_origin(w, *copy.op, ShadowSpace::global, copy.from[lane] + at, lane);
+    shadow.mark_stored(copy.to, 1u << lane, at, 1, byte);
+  }
 }
 
 void check_address(Warp& w, const Op& op, std::size_t, std::uint32_t mask) {
@@ -256,7 +392,7 @@ void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < vector.elements.size(); ++e) assign(w, vector.elements[e], propagate_unpack({&whole, nullptr}, e, op.bytes), mask);
 }
 
-bool moves_no_data(Exec exec) { return exec == Exec::ld || exec == Exec::ldu || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+bool moves_no_data(Exec exec) { return exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
 
 }  // namespace
 
@@ -280,7 +416,7 @@ Flow run_tainted(Warp& w, const Op& op, std::uint32_t mask, Handler handler) {
   if (exec == Exec::shfl) {
     const UndefinedBytes* a = undefined_of(w, in.operands[1]);
     if (a != nullptr) result = propagate_lanes(w, op, *a, mask);
-  } else if (exec != Exec::atom) {
+  } else {
     Sources sources;
     const std::uint32_t source_bytes = in.type2 != ptx::Type::none && exec == Exec::cvt ? ptx::size_bytes(in.type2) : ptx::size_bytes(in.type);
     for (std::size_t k = 1; k < in.operands.size(); ++k) {

@@ -14,9 +14,15 @@ void load_local_shadow(Warp& warp, const Op& op, const Request& request);
 void store_global_shadow(Warp& warp, const Op& op, Allocation& allocation, const Request& request, std::uint32_t lanes);
 void store_shared_shadow(Warp& warp, const Op& op, const Request& request);
 void store_local_shadow(Warp& warp, const Op& op, const Request& request);
-void param_shadow(Warp& warp, const Op& op, std::uint32_t mask, bool store);
+// Param space: a kernel's own parameters (`entry`) are all written; what passes through calls keeps its undefined bytes.
+void load_param_shadow(Warp& warp, const Op& op, const Request& request, bool entry);
+void store_param_shadow(Warp& warp, const Op& op, const Request& request);
+void copy_param_shadow(Frame& from, Frame& to, const ParamCopy& copy, std::uint32_t mask);
+// Before the atomic is performed. It reads its location: what it returns, and what it leaves, are undefined where that was.
 void atomic_global_shadow(Warp& warp, const Op& op, Allocation& allocation, const Request& request);
 void atomic_shared_shadow(Warp& warp, const Op& op, const Request& request);
+// cp.async lands: the destination is as written as the source. `bytes` of each lane come from the source, the rest are zeros.
+void land_copy_shadow(Warp& warp, const PendingCopy& copy, std::uint32_t lane, const Allocation* from);
 // Reports undefined bytes in the address register r[k].
 void check_address(Warp& warp, const Op& op, std::size_t k, std::uint32_t mask);
 

@@ -35,6 +35,7 @@ struct Frame {
   const CallSite* site = nullptr;       // of the call that made it
   std::uint32_t lanes = 0;              // not yet returned
   std::unique_ptr<WarpShadow> shadow;   // while it holds undefined bytes
+  std::unique_ptr<ByteShadow> params_shadow;   // over `params`, once undefined bytes were stored there
 };
 
 enum class Wait : std::uint8_t { none, barrier, warp_sync };
