@@ -49,6 +49,7 @@ enum class Variant : std::uint8_t { plain, safety, profile, all, count_ };
 inline constexpr std::size_t kVariants = static_cast<std::size_t>(Variant::count_);
 
 struct CallSite;
+struct BarrierMap;
 
 struct Op {
   std::array<Handler, kVariants> run{};
@@ -63,6 +64,7 @@ struct Op {
   std::uint8_t flags = 0;             // family's own use
   std::uint32_t target = 0;           // branch target
   std::uint32_t location = 0;         // Module::locations
+  std::uint32_t watch = kNoSlot;      // BarrierMap::points: its handler is called even when no lane's guard holds
   mutable Allocation* cache = nullptr;   // the allocation of the last global access
   const ptx::Instruction* source = nullptr;
   const CallSite* call = nullptr;
@@ -110,6 +112,7 @@ struct Kernel {
   std::vector<std::byte> constants;
   std::uint32_t extern_shared_offset = 0;        // where dynamic shared memory starts
   bool uses_grid_sync = false;
+  std::shared_ptr<const BarrierMap> barriers;    // null: none is in a loop or behind a condition
 };
 
 // Function addresses are values of no mapped range: tag + index in the module.

@@ -60,6 +60,7 @@ Flow run_brx(Warp& w, const Op& op, std::uint32_t mask) {
 void end_lanes(Warp& w, std::uint32_t mask) {
   w.live &= ~mask;
   w.active &= ~mask;
+  w.exited_since_barrier |= mask;
   w.frame->lanes &= ~mask;
   w.block->live_threads -= static_cast<std::uint32_t>(std::popcount(mask));
   if (w.live == 0) --w.block->live_warps;
@@ -139,6 +140,7 @@ Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index
   frame->params_shadow = nullptr;
   if (w.launch->safety && callee.local_bytes != 0)
     for_lanes(mask, [&](std::uint32_t i) { w.local_shadow.mark_range(std::uint64_t{i} * w.local_stride + local_base, callee.local_bytes, false); });
+  if (w.launch->safety && w.launch->kernel->barriers != nullptr) enter_watched_function(w, callee_index, mask);
   for (std::size_t k = 0; k < op.call->arguments.size() && k < callee.parameter_offsets.size(); ++k) {
     ParamCopy copy = op.call->arguments[k];
     copy.to = callee.parameter_offsets[k];
@@ -209,8 +211,15 @@ void leave_frame(Warp& w, std::uint32_t mask) {
 
 Flow run_unsupported(Warp& w, const Op& op, std::uint32_t mask) {
   const ptx::Form& form = ptx::instruction_table()[op.source->form];
-  return stop(w, op, mask, LaunchStatus::illegal_instruction,
-              fmt::format("the emulator does not execute `{}` (form {}, PTX line {})", form.opcode, form.id, op.source->line));
+  // No fault of the kernel: what it would do is not known.
+  const std::string what = fmt::format("the emulator does not execute `{}` (form {}, PTX line {})", form.opcode, form.id, op.source->line);
+  report(w, op, mask, "portability", "unsupported-instruction", [&](evidence::Violation& v) {
+    v.advice = true;
+    v.message = what;
+    v.measured = std::string(form.opcode);
+    v.required = "an instruction that the emulator executes";
+  });
+  return stop(w, op, mask, LaunchStatus::illegal_instruction, what);
 }
 
 Handlers select_control(const ptx::Instruction&, Exec exec) {

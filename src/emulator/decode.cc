@@ -6,9 +6,11 @@
 
 #include "emulator/address_ops.h"
 #include "emulator/alu.h"
+#include "emulator/barrier_map.h"
 #include "emulator/handlers.h"
 #include "emulator/layout.h"
 #include "emulator/registers.h"
+#include "emulator/source_lines.h"
 
 namespace kforge::emulator {
 namespace {
@@ -67,6 +69,8 @@ class Decoder {
     }
     kernel_->code.reserve(pc);
     for (FunctionCode& code : kernel_->functions) decode_function(code);
+    for (const FunctionCode& code : kernel_->functions) complete_locations(*kernel_, code, flow_graph(*kernel_, code));
+    watch_barriers(*kernel_);
     fill_info();
     return std::move(kernel_);
   }

@@ -178,6 +178,7 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
     Flow flow = Flow::next;
     if (Observes<kVariant>::safety && w.tainted) [[unlikely]] flow = run_tainted(w, op, mask, op.run[kIndex]);
     else if (mask != 0) flow = op.run[kIndex](w, op, mask);
+    if (Observes<kVariant>::safety && mask == 0 && op.watch != kNoSlot) op.run[kIndex](w, op, 0);
     if (flow == Flow::next) [[likely]] {
       ++w.pc;
       if (w.pc < w.stop_pc && used < quantum) continue;
@@ -275,6 +276,7 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   w.active = w.live;
   w.pc = entry.entry;
   if (launch.safety) {
+    if (launch.kernel->barriers != nullptr) w.barriers = new_barrier_state(*launch.kernel->barriers);
     w.local_shadow.reset(w.local.size());
     start_shadow(w);
   }
@@ -354,6 +356,9 @@ void declare_hang(Launch& launch, const std::deque<std::unique_ptr<Block>>& bloc
     }
   }
   if (shown == nullptr) return;
+  for (const auto& block : blocks)
+    for (std::uint32_t id = 0; id < block->barriers.size() && launch.safety && launch.kernel->barriers != nullptr; ++id)
+      if (block->barriers[id].arrived != 0 && block->barriers[id].expected == 0) check_skipped_barrier(*block, id);
   const Group& group = shown->groups.front();
   const Op& op = launch.kernel->code[group.wait == Wait::barrier ? group.pc - 1 : group.pc];
   const std::string text = fmt::format("deadlock: {} warps wait at barriers and {} spin, and nothing is stored any more; the first {}", waiting, spinning, describe_warp(*shown));

@@ -50,6 +50,7 @@ void release(Block& block, std::uint32_t id) {
   Barrier& barrier = block.barriers[id];
   Launch& launch = *block.launch;
   if (launch.safety) {
+    if (launch.kernel->barriers != nullptr && barrier.expected == 0) check_skipped_barrier(block, id);
     if (id == 0 && barrier.expected == 0) launch.races->block_barrier(block.races);
     else launch.races->named_barrier_complete(block.races, id, barrier.waiting_lanes);
   }
@@ -61,6 +62,8 @@ void release(Block& block, std::uint32_t id) {
       group.reduction = nullptr;
     }
   }
+  if (barrier.expected == 0)
+    for (Warp& warp : block.warps) warp.exited_since_barrier = 0;
   barrier = Barrier{};
 }
 
@@ -76,6 +79,15 @@ void check_converged(Warp& w, const Op& op, std::uint32_t mask) {
       v.required = "all live threads of the block at the same barrier";
     });
   }
+}
+
+// A predicated barrier that some lanes of the group do not execute.
+void check_guard(Warp& w, const Op& op, std::uint32_t mask) {
+  report(w, op, mask, "safety.barriers", "barrier-divergence", [&](evidence::Violation& v) {
+    v.message = fmt::format("{} threads of the warp wait at this barrier while {} go past it: its predicate is not the same for all", std::popcount(mask), std::popcount(w.active & ~mask));
+    v.measured = "a predicate that differs within a warp";
+    v.required = "all live threads of the block at the same barrier";
+  });
 }
 
 void check_other_warps(Warp& w, const Op& op, std::uint32_t mask, Barrier& barrier) {
@@ -107,6 +119,7 @@ Flow arrive(Warp& w, const Op& op, std::uint32_t mask, const BarrierCall& call, 
   }
   if constexpr (Observes<kVariant>::safety) {
     if (call.waits) check_converged(w, op, mask);
+    if (call.threads == 0 && mask != w.active) check_guard(w, op, mask);
     if (call.threads == 0) check_other_warps(w, op, mask, barrier);
     if (call.id != 0 || call.threads != 0) w.launch->races->barrier_arrive(block.races, call.id, w.index, mask);
   }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "emulator/barrier_watch.h"
 #include "emulator/code.h"
 #include "emulator/shadow.h"
 
@@ -69,6 +70,8 @@ struct Warp {
   std::uint32_t live = 0;               // lanes that have not exited
   std::uint32_t index = 0;              // in the block
   std::uint32_t initial = 0;            // lanes that exist
+  std::uint32_t exited_since_barrier = 0;   // since the last barrier of the block
+  BarrierState barriers;
   Block* block = nullptr;
   Launch* launch = nullptr;
   std::vector<Group> groups;            // all others
