@@ -51,6 +51,12 @@ Flow stop(Warp& warp, const Op& op, std::uint32_t lanes, LaunchStatus status, st
   Launch& launch = *warp.launch;
   if (launch.failed()) return Flow::regroup;
   launch.status = status;
+  if (status == LaunchStatus::trap || status == LaunchStatus::assert_failed)
+    report(warp, op, lanes, "run.crash", status == LaunchStatus::trap ? "trap" : "assert", [&](evidence::Violation& v) {
+      v.message = what;
+      v.measured = status == LaunchStatus::trap ? "a trap" : "a failed assertion";
+      v.required = "every thread ends without a fault";
+    });
   const auto lane = lanes == 0 ? 0u : static_cast<std::uint32_t>(std::countr_zero(lanes));
   const evidence::Dim3 thread = thread_index(launch.block_size, warp.index * 32 + lane);
   const evidence::Dim3& block = warp.block->index;
