@@ -198,12 +198,17 @@ void Device::Impl::add_races(const Launch& launch) {
 void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
   origins.begin_kernel(launch.kernel);
   launch.origins = &origins;
+  const std::uint64_t unchecked = races.stats().unchecked_accesses;
+  races.set_max_shadow_bytes(checks.race_shadow_bytes);
   if (launch.safety) races.begin_launch(race_mode(*launch.kernel), launch.threads_per_block);
   for (const Op& op : launch.kernel->code) op.cache = nullptr;
   run_grid(launch, {seed, request.cooperative, request.sampled_blocks});
   if (launch.safety) {
     races.end_launch();
     add_races(launch);
+    if (const std::uint64_t count = races.stats().unchecked_accesses - unchecked; count != 0)
+      log.unproven.push_back({"safety.races", fmt::format("the race detector's {} MiB were used up: {} accesses of kernel {} went unchecked; smaller sizes are checked in full",
+                                                          checks.race_shadow_bytes >> 20, count, launch.kernel->info.name)});
   }
 }
 

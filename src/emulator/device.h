@@ -23,6 +23,7 @@ namespace kforge::emulator {
 struct Checks {
   bool safety = true;       // bounds, alignment, uninitialised, races, barriers
   bool profile = true;      // counters per line, sectors, wavefronts, divergence, coverage
+  std::uint64_t race_shadow_bytes = std::uint64_t{2} << 30;   // past that, accesses go unchecked: LaunchLog::unproven says so
 };
 
 struct Limits {

@@ -55,6 +55,8 @@ struct RaceDetector::Impl {
 RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes) : impl_(std::make_unique<Impl>()) { impl_->cap = max_shadow_bytes; }
 RaceDetector::~RaceDetector() = default;
 
+void RaceDetector::set_max_shadow_bytes(std::uint64_t bytes) { impl_->cap = bytes; }
+
 void RaceDetector::begin_launch(const RaceMode& mode, std::uint32_t threads_per_block) {
   end_launch();
   const auto make = mode.needs_vector_clocks() ? make_clock_engine : make_epoch_engine;

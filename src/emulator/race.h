@@ -114,6 +114,8 @@ class RaceDetector {
   RaceDetector(const RaceDetector&) = delete;
   RaceDetector& operator=(const RaceDetector&) = delete;
 
+  void set_max_shadow_bytes(std::uint64_t bytes);   // from the next launch on
+
   // Launches are ordered among each other (one runs at a time): each begins with nothing remembered. `threads_per_block`
   // up to 1024.
   void begin_launch(const RaceMode& mode, std::uint32_t threads_per_block);

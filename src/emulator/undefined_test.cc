@@ -107,6 +107,22 @@ TEST(Undefined, CallsCarryUndefinedArgumentsAndResults) {
   EXPECT_TRUE(run("through_a_call", 32).violations.empty()) << run("through_a_call", 32).all();
 }
 
+TEST(Races, AShadowThatIsUsedUpIsSaid) {
+  for (const std::uint64_t cap : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+    TestDevice t;
+    t.load_body("ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1; ret;");
+    t.device.set_checks({.race_shadow_bytes = cap});
+    Allocation* x = t.buffer(std::vector<int>(64), "x");
+    ASSERT_EQ(t.launch(x->base, x->base, 64, {1, 1, 1}, {64, 1, 1}).status, LaunchStatus::ok);
+    const evidence::LaunchLog log = t.device.take_log();
+    ASSERT_EQ(log.unproven.size(), cap == 0 ? 1u : 0u);
+    if (cap == 0) {
+      EXPECT_EQ(log.unproven[0].contract, "safety.races");
+      EXPECT_NE(log.unproven[0].why.find("64 accesses of kernel kernel"), std::string::npos) << log.unproven[0].why;
+    }
+  }
+}
+
 TEST(Async, ReadsBeforeTheWaitAreFoundAtTheRead) {
   const Outcome right = run("async_copy", 0, {.threads = 64});
   EXPECT_TRUE(right.violations.empty()) << right.all();

@@ -37,12 +37,19 @@ enum class Ending : std::uint8_t {
   trap,       // device-side trap, assert or fatal access
 };
 
+// A contract that this run could not judge in full, and why, in plain words: it is `unknown` unless it failed.
+struct Unproven {
+  std::string contract;      // "safety.races"
+  std::string why;           // "the race shadow's 2048 MiB were used up: 12 accesses of `k` went unchecked"
+};
+
 struct LaunchLog {
   Ending ending = Ending::finished;
   std::string ending_detail;
   int returned = 0;                    // the launcher's cudaError_t
   std::vector<KernelProfile> kernels;
   std::vector<Violation> violations;
+  std::vector<Unproven> unproven;
   std::vector<RuntimeCall> calls;
   std::vector<Coverage> coverage;
   std::vector<std::string> changed_inputs;  // names of `in` tensors that were written

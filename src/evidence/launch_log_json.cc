@@ -68,9 +68,11 @@ template <class Visitor> void fields(Visitor& v, Coverage& c) {
   v("host_written", c.host_written);
 }
 
+template <class Visitor> void fields(Visitor& v, Unproven& u) { v("contract", u.contract); v("why", u.why); }
+
 template <class Visitor> void fields(Visitor& v, LaunchLog& l) {
   v("ending", l.ending); v("ending_detail", l.ending_detail); v("returned", l.returned); v("kernels", l.kernels);
-  v("violations", l.violations); v("calls", l.calls); v("coverage", l.coverage); v("changed_inputs", l.changed_inputs);
+  v("violations", l.violations); v("unproven", l.unproven); v("calls", l.calls); v("coverage", l.coverage); v("changed_inputs", l.changed_inputs);
   v("thread_instructions", l.thread_instructions); v("sampled_blocks", l.sampled_blocks); v("output", l.output);
 }
 

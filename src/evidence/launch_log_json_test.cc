@@ -39,6 +39,7 @@ LaunchLog full_log() {
   log.calls = {{"cudaMalloc", "workspace", false, 2, "detail", 3}};
   log.coverage = {{"y", 1, 2, 3, 4}};
   log.changed_inputs = {"x"};
+  log.unproven = {{"safety.races", "the shadow was used up"}};
   log.thread_instructions = ~std::uint64_t{0};
   log.sampled_blocks = 5;
   log.output = "printed\n";
