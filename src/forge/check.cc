@@ -33,12 +33,20 @@ Expected<hardware::DataSheet> target_sheet(const std::string& name) {
   return sheet;
 }
 
+// A sheet given as a file is found by its absolute path: the worker runs in another folder.
+std::string sheet_name(const CheckOptions& options, const task::Task& task) {
+  const std::string& name = options.gpu.empty() ? task.gpu : options.gpu;
+  std::error_code ignored;
+  return fs::is_regular_file(name, ignored) ? fs::absolute(name, ignored).string() : name;
+}
+
 trial::TrialRequest trial_request(const CheckOptions& options, const task::Task& task, const std::string& candidate,
                                   const hardware::DataSheet& sheet) {
   trial::TrialRequest request;
   request.task = &task;
   request.candidate = candidate;
   request.sheet = sheet;
+  request.sheet_name = sheet_name(options, task);
   request.budget.call_seconds = options.call_seconds;
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;

@@ -130,6 +130,7 @@ std::string request_text(const task::Task& task, const CaseLayout& layout, const
   for (const TensorPlace& place : layout.places) {
     tensors.push_back({{"name", place.tensor->name}, {"role", static_cast<int>(place.tensor->role)}, {"bytes", place.bytes},
                        {"element_bytes", place.element_bytes}, {"in", place.in}, {"out", place.out}});
+    if (!place.tensor->strides.empty()) tensors.back().update({{"shape", place.layout.shape}, {"strides", place.layout.strides}});
   }
   for (const std::string& name : task.size_names()) values.push_back(static_cast<std::uint64_t>(sizes.at(name)));
   for (const task::Scalar& scalar : task.scalars) values.push_back(passed(scalar.dtype, scalar.value, layout.for_reference));

@@ -93,7 +93,7 @@ Expected<EmulateOptions> emulate_options(const TrialRequest& request, const Buil
   options.candidate.start_seconds = options.reference.start_seconds = request.budget.call_seconds;
   options.candidate.runtime = *runtime;
   options.candidate.object = builds.candidate.shared_object;
-  options.candidate.configure = nlohmann::json{{"sheet", request.sheet.name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
+  options.candidate.configure = nlohmann::json{{"sheet", request.sheet_name.empty() ? request.sheet.name : request.sheet_name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
   options.reference.reference = true;
   options.reference.object = builds.reference.shared_object;
   return options;

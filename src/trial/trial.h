@@ -74,6 +74,7 @@ struct TrialRequest {
   const task::Task* task = nullptr;
   std::string candidate;
   hardware::DataSheet sheet;
+  std::string sheet_name;               // what the worker's runtime finds the same sheet by: a name, or an absolute path; "" means sheet.name
   Budget budget;
   std::uint64_t seed = 1;
   bool profile = true;                  // false: correctness alone (measure sizes run for correctness where they fit)

@@ -35,11 +35,13 @@ struct TensorRequest {
   int role = 0;                        // 0 in, 1 out, 2 inout
   std::uint64_t bytes = 0, element_bytes = 1;
   std::uint64_t offset_in = 0, offset_out = 0;   // in the arena
+  std::vector<std::int64_t> shape, strides;      // of a tensor with strides of its own
   bool has_input() const { return role != 1; }
 };
 
 TensorRequest read_tensor(const Json& json) {
-  return {json.at("name"), json.at("role"), json.at("bytes"), json.at("element_bytes"), json.at("in"), json.at("out")};
+  return {json.at("name"), json.at("role"), json.at("bytes"), json.at("element_bytes"), json.at("in"), json.at("out"),
+          json.value("shape", std::vector<std::int64_t>()), json.value("strides", std::vector<std::int64_t>())};
 }
 
 // The arguments after the tensors: values of their exact size.
@@ -99,6 +101,8 @@ class CandidateRunner {
       if (api_.malloc(&pointer, tensor.bytes) != 0) return "no device memory for tensor '" + tensor.name + "'";
       pointers_.push_back(pointer);
       if (api_.emulated() && pointer) api_.describe(pointer, tensor.name.c_str(), tensor.role, tensor.element_bytes);
+      if (api_.describe_layout && pointer && !tensor.shape.empty())
+        api_.describe_layout(pointer, tensor.shape.data(), tensor.strides.data(), tensor.shape.size());
     }
     return {};
   }
