@@ -1,11 +1,15 @@
 #include "judge/correctness.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "judge/contract_table.h"
 #include "ptx/checks.h"
+#include "task/cases.h"
+#include "task/dtype_convert.h"
 
 namespace kforge::judge {
 namespace {
@@ -27,11 +31,21 @@ void judge_violations(const trial::CallEvidence& call, const std::string& candid
   }
 }
 
+}  // namespace
+
+std::string unsupported_instruction(const evidence::LaunchLog& log) {
+  for (const evidence::Violation& violation : log.violations)
+    if (violation.kind == "unsupported-instruction") return violation.message;
+  return {};
+}
+
+namespace {
+
 // How the device side ended, where no violation says it already.
 void judge_ending(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
   using evidence::Ending;
   const Ending ending = call.log.ending;
-  if (ending == Ending::finished || call.sampled) return;
+  if (ending == Ending::finished || call.sampled || !unsupported_instruction(call.log).empty()) return;
   const std::string_view contract = ending == Ending::hang ? "run.hang" : ending == Ending::limit ? "run.limit" : "run.crash";
   const auto& violations = call.log.violations;
   const bool told = std::any_of(violations.begin(), violations.end(), [&](const evidence::Violation& violation) {
@@ -41,9 +55,50 @@ void judge_ending(const trial::CallEvidence& call, const std::string& candidate,
   if (why.empty()) why = fmt::format("{}: {}", contract, call.log.ending_detail);
 }
 
-void judge_coverage(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
+// Offset in bytes of the element with the row-major index `element`.
+std::size_t offset_of(const task::TensorLayout& layout, std::size_t element, task::Dtype dtype) {
+  std::size_t at = 0;
+  for (std::size_t d = layout.shape.size(); d-- > 0;) {
+    const auto extent = static_cast<std::size_t>(layout.shape[d]);
+    at += element % extent * static_cast<std::size_t>(layout.strides[d]);
+    element /= extent;
+  }
+  return at * task::size_bytes(dtype);
+}
+
+// Every element that still holds what it was given is one that the reference leaves as it is (a scatter-add touches some rows
+// only): nobody had to write it. False when there is no reference to ask.
+bool rest_stays_as_given(const task::Tensor& tensor, std::span<const std::byte> given, const trial::Output& output,
+                         const task::Sizes& sizes) {
+  const auto layout = task::layout(tensor, sizes);
+  if (!layout || output.reference.size() != static_cast<std::size_t>(layout->elements) || given.size() != output.bytes.size()) return false;
+  for (std::size_t i = 0; i < output.reference.size(); ++i) {
+    const std::size_t at = offset_of(*layout, i, tensor.dtype);
+    if (std::memcmp(&given[at], &output.bytes[at], task::size_bytes(tensor.dtype)) != 0) continue;
+    if (task::load_element(tensor.dtype, &given[at]) != task::round_to(tensor.dtype, output.reference[i])) return false;
+  }
+  return true;
+}
+
+// What an inout tensor need not be written.
+bool needs_no_write(const task::Task& task, const trial::CallEvidence& call, const std::string& name) {
+  std::size_t input = 0;
+  for (const task::Tensor& tensor : task.tensors) {
+    if (tensor.name == name) {
+      if (tensor.role != task::Role::inout || input >= call.inputs.size()) return false;
+      return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const trial::Output& output) {
+        return output.tensor == name && rest_stays_as_given(tensor, call.inputs[input], output, call.run.sizes);
+      });
+    }
+    if (tensor.role != task::Role::out) ++input;
+  }
+  return false;
+}
+
+void judge_coverage(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings,
+                    std::string& why) {
   for (const evidence::Coverage& coverage : call.log.coverage) {
-    if (coverage.unwritten == 0) continue;
+    if (coverage.unwritten == 0 || needs_no_write(task, call, coverage.tensor)) continue;
     std::string kernel;
     Finding finding = make_finding("launch.coverage", storing_line(call.log, &kernel), candidate);
     finding.kernel = readable_kernel(kernel);
@@ -103,7 +158,7 @@ std::string judge_call(const task::Task& task, const trial::CallEvidence& call, 
   judge_violations(call, candidate, findings, why);
   judge_ending(call, candidate, findings, why);
   if (!call.completed || call.sampled) return why;
-  if (call.log.ending == evidence::Ending::finished) judge_coverage(call, candidate, findings, why);
+  if (call.log.ending == evidence::Ending::finished) judge_coverage(task, call, candidate, findings, why);
   judge_manners(task, call, candidate, findings, why);
   return why;
 }

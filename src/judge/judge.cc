@@ -74,6 +74,8 @@ void Judge::see(const trial::CallEvidence& call) {
     if (why.empty()) why = wrong;
   }
   if (call.repeats > 0) see_repeats(call);
+  for (const evidence::Unproven& item : call.log.unproven) unknown_[item.contract] = item.why;
+  if (const std::string what = unsupported_instruction(call.log); !what.empty()) unknown_["portability"] = what;
   if (call.sampled) unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled", call.run.label,
                                                     call.log.sampled_blocks));
   report.status = case_status(call, why);

@@ -198,6 +198,25 @@ TEST_F(Judging, DeviceEndingsRejectByTheirOwnContract) {
   }
 }
 
+TEST_F(Judging, WhatTheEmulatorCannotExecuteIsUnknownAndNoRejection) {
+  trial::CallEvidence call = good_call(true);
+  call.log.ending = evidence::Ending::trap;
+  call.log.violations.push_back(violation("portability", 7));
+  call.log.violations.back().kind = "unsupported-instruction";
+  call.log.violations.back().advice = true;
+  const Verdict verdict = conclude({good_call(true), call});
+  EXPECT_EQ(verdict.status, VerdictStatus::error) << verdict.why;
+  EXPECT_EQ(contract(verdict, "portability").status, Status::unknown);
+}
+
+TEST_F(Judging, WhatAnObserverCouldNotCheckIsUnknown) {
+  trial::CallEvidence call = good_call(true);
+  call.log.unproven.push_back({"safety.races", "too much memory to watch"});
+  const Verdict verdict = conclude({call});
+  EXPECT_EQ(verdict.status, VerdictStatus::error);
+  EXPECT_EQ(contract(verdict, "safety.races").measured, "too much memory to watch");
+}
+
 TEST_F(Judging, WrongValuesRejectByNumerics) {
   trial::CallEvidence call = good_call(true);
   call.outputs[0].reference[5] += 0.01;
@@ -211,6 +230,20 @@ TEST_F(Judging, UnwrittenOutputRejectsByCoverage) {
   trial::CallEvidence call = good_call(true);
   call.log.coverage[0].unwritten = 1;
   EXPECT_THAT(failed(conclude({call})), ElementsAre("launch.coverage"));
+}
+
+TEST_F(Judging, AnInoutElementThatTheReferenceLeavesNeedsNoWrite) {
+  task_.tensors[1].role = task::Role::inout;
+  trial::CallEvidence call = good_call(true);
+  call.inputs.push_back(call.outputs[0].bytes);
+  std::vector<float> given(64, 100.0f);
+  given[5] = static_cast<float>(call.outputs[0].reference[5]);
+  call.inputs[1] = bytes_of(given);
+  call.log.coverage[0].unwritten = 1;
+  EXPECT_THAT(failed(conclude({call})), IsEmpty());
+
+  call.outputs[0].reference[5] += 1;
+  EXPECT_THAT(failed(conclude({call})), testing::Contains("launch.coverage"));
 }
 
 TEST_F(Judging, SampledBlocksProveNothingAboutCorrectness) {
