@@ -19,7 +19,8 @@ namespace kforge::emulator {
 
 // What an op did, when the profile is on. The first two are counted by the loop, the rest by its handler.
 struct OpProfile {
-  std::uint64_t executions = 0, lanes = 0;
+  std::uint64_t executions = 0, lanes = 0;   // lanes: those whose guard held
+  std::uint64_t active_lanes = 0;            // whatever their guards
   std::uint64_t requests = 0;
   std::uint64_t sectors = 0, sectors_ideal = 0, sectors_aligned_ideal = 0, distinct_bytes = 0;
   std::uint64_t shared_requests = 0, wavefronts = 0, wavefronts_ideal = 0;

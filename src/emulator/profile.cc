@@ -37,12 +37,57 @@ void count_arithmetic(Counters& c, const ptx::Instruction& in, Exec exec, std::u
   else c[Metric::flops_f32] += count;
 }
 
-Counters counters_of(const Op& op, const OpProfile& p) {
+struct Issued { std::uint64_t executions = 0, lanes = 0; };
+
+// At most so many instructions does ptxas put under a predicate in place of a branch (seen with 13.0 on sm_90: compare and exchange of
+// a value and its index, seven instructions with the inner branch, has no branch in the machine code).
+constexpr std::size_t kPredicatedInstructions = 8;
+
+// Works in registers alone, so that ptxas may issue it for all lanes and keep the result of some.
+bool is_predicable(const Op& op) {
+  switch (ptx::instruction_table()[op.source->form].klass) {
+    case ptx::InstructionClass::integer: case ptx::InstructionClass::floating: case ptx::InstructionClass::half:
+    case ptx::InstructionClass::conversion: case ptx::InstructionClass::compare: case ptx::InstructionClass::logic:
+    case ptx::InstructionClass::move: return true;
+    default: return false;
+  }
+}
+
+// The instruction after the last that the forward branch at `pc` may skip, inner branches included; pc itself when ptxas keeps the branch.
+std::size_t end_of_predicated(const std::vector<Op>& code, std::size_t pc) {
+  if (family(*code[pc].source) != Exec::bra || code[pc].guard == kNoSlot) return pc;
+  std::size_t end = code[pc].target;
+  for (std::size_t k = pc + 1; k < end; ++k) {
+    if (end > pc + 1 + kPredicatedInstructions || end > code.size()) return pc;
+    const bool forward = family(*code[k].source) == Exec::bra && code[k].target > k;
+    if (forward) end = std::max<std::size_t>(end, code[k].target);
+    else if (!is_predicable(code[k])) return pc;
+  }
+  return end > pc ? end : pc;
+}
+
+// How often each instruction is issued, and for how many lanes, once short branches are predicates: what follows such a branch is
+// issued with it. `smsp__thread_inst_executed` counts active lanes, whatever their predicates.
+std::vector<Issued> issued(const Launch& launch) {
+  std::vector<Issued> all(launch.ops.size());
+  for (std::size_t pc = 0; pc < all.size(); ++pc) all[pc] = {launch.ops[pc].executions, launch.ops[pc].active_lanes};
+  for (std::size_t pc = 0; pc < all.size(); ++pc) {
+    const std::size_t end = end_of_predicated(launch.kernel->code, pc);
+    bool entered_elsewhere = false;
+    for (std::size_t k = pc + 1; k < end; ++k) entered_elsewhere |= launch.ops[k].active_lanes > launch.ops[pc].active_lanes;
+    if (entered_elsewhere) continue;
+    for (std::size_t k = pc + 1; k < end; ++k) all[k] = all[pc];
+    if (end > pc) pc = end - 1;
+  }
+  return all;
+}
+
+Counters counters_of(const Op& op, const OpProfile& p, const Issued& issue) {
   Counters c;
   const ptx::Instruction& in = *op.source;
   const Exec exec = family(in);
-  c[Metric::inst_executed] = p.executions;
-  c[Metric::thread_inst_executed] = p.lanes;
+  c[Metric::inst_executed] = issue.executions;
+  c[Metric::thread_inst_executed] = issue.lanes;
   c[Metric::global_requests] = p.requests;
   c[Metric::global_sectors] = p.sectors;
   c[Metric::global_sectors_ideal] = p.sectors_ideal;
@@ -140,12 +185,13 @@ void add_to_profiles(std::vector<KernelProfile>& profiles, const Launch& launch,
   ++profile.launch_count;
   profile.sampled |= sampled;
   if (launch.ops.empty()) return;
+  const std::vector<Issued> issue = issued(launch);
   std::map<std::uint32_t, std::size_t> line_index;   // by location: lines of one position are found once
   for (std::size_t pc = 0; pc < launch.ops.size(); ++pc) {
     const OpProfile& p = launch.ops[pc];
-    if (p.executions == 0) continue;
+    if (issue[pc].executions == 0) continue;
     const Op& op = launch.kernel->code[pc];
-    const Counters counters = counters_of(op, p);
+    const Counters counters = counters_of(op, p, issue[pc]);
     profile.totals += counters;
     auto [entry, is_new] = line_index.try_emplace(op.location, 0);
     if (is_new) entry->second = static_cast<std::size_t>(&line_of(profile, launch.where(op.location)) - profile.lines.data());

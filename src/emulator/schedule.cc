@@ -172,6 +172,7 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
     if constexpr (Observes<kVariant>::profile) {
       ++launch.ops[pc].executions;
       launch.ops[pc].lanes += lanes;
+      launch.ops[pc].active_lanes += op.guard == kNoSlot ? lanes : static_cast<std::uint32_t>(std::popcount(w.active));
     }
     threads += lanes;
     ++used;
