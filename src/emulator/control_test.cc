@@ -147,7 +147,12 @@ TEST(Ends, AssertAndTrap) {
   const Outcome a = run("asserts", iota(32), 32, 0);
   EXPECT_EQ(a.result.status, LaunchStatus::assert_failed) << a.all();
   EXPECT_NE(a.log.output.find("block: [0,0,0], thread: [5,0,0] Assertion `x[threadIdx.x] < 5` failed."), std::string::npos) << a.log.output;
-  EXPECT_EQ(run("traps", {0}, 1, 0).result.status, LaunchStatus::trap);
+  ASSERT_NE(a.find("run.crash", "assert"), nullptr) << a.all();
+  EXPECT_EQ(a.find("run.crash", "assert")->message, "assertion `x[threadIdx.x] < 5` failed");
+  EXPECT_EQ(a.line(a.find("run.crash", "assert")), line_of("void asserts"));
+  const Outcome t = run("traps", {0}, 1, 0);
+  EXPECT_EQ(t.result.status, LaunchStatus::trap);
+  EXPECT_EQ(t.line(t.find("run.crash", "trap")), line_of("void traps"));
 }
 
 TEST(Faults, OutOfBoundsNamesAllocationOffsetAndLine) {
