@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "cudart/call_log.h"
 #include "cudart/registry.h"
@@ -53,6 +54,7 @@ struct Tensor {
   std::string name;
   int role = 0;              // 0 in, 1 out, 2 inout
   std::uint64_t element_bytes = 1;
+  std::vector<std::int64_t> shape, strides;   // in elements; empty: every element of the allocation
 };
 
 struct Settings {

@@ -48,22 +48,42 @@ std::string configure(Context& context, const char* text) {
   return {};
 }
 
+void add_unwritten(const Allocation& allocation, std::uint64_t at, std::uint64_t size, std::uint64_t element, evidence::Coverage& coverage) {
+  if (coverage.unwritten++ == 0) coverage.first_unwritten = element;
+  for (std::uint64_t byte = 0; byte < size; ++byte) {
+    if (get_bits(allocation.host_written, at + byte, 1) == 0) continue;
+    ++coverage.host_written;
+    return;
+  }
+}
+
+// Elements in row-major order; the bytes between them belong to nobody.
+void cover_strided(const Allocation& allocation, const Tensor& tensor, std::uint64_t size, evidence::Coverage& coverage) {
+  coverage.elements = 1;
+  for (const std::int64_t extent : tensor.shape) coverage.elements *= static_cast<std::uint64_t>(extent);
+  for (std::uint64_t element = 0; element < coverage.elements; ++element) {
+    std::uint64_t rest = element, at = 0;
+    for (std::size_t d = tensor.shape.size(); d-- > 0; rest /= static_cast<std::uint64_t>(tensor.shape[d]))
+      at += rest % static_cast<std::uint64_t>(tensor.shape[d]) * static_cast<std::uint64_t>(tensor.strides[d]) * size;
+    if (at + size > allocation.size || first_clear(allocation.written, at, size) < at + size) add_unwritten(allocation, at, size, element, coverage);
+  }
+}
+
 // Elements of a tensor that no kernel wrote in full, and those that the host had a hand in.
 evidence::Coverage coverage_of(const Allocation& allocation, const Tensor& tensor) {
   evidence::Coverage coverage;
   coverage.tensor = tensor.name;
   const std::uint64_t size = std::max<std::uint64_t>(tensor.element_bytes, 1);
+  if (!tensor.shape.empty()) {
+    cover_strided(allocation, tensor, size, coverage);
+    return coverage;
+  }
   coverage.elements = allocation.size / size;
   for (std::uint64_t element = 0; element < coverage.elements;) {
     const std::uint64_t gap = first_clear(allocation.written, element * size, (coverage.elements - element) * size);
     element = gap / size;
     if (element >= coverage.elements) break;
-    if (coverage.unwritten++ == 0) coverage.first_unwritten = element;
-    for (std::uint64_t byte = 0; byte < size; ++byte) {
-      if (get_bits(allocation.host_written, element * size + byte, 1) == 0) continue;
-      ++coverage.host_written;
-      break;
-    }
+    add_unwritten(allocation, element * size, size, element, coverage);
     ++element;
   }
   return coverage;
@@ -164,7 +184,17 @@ KFORGE_EXPORTED int kforge_cudart_describe(const void* pointer, const char* name
   emulator::Allocation* allocation = find(context, pointer);
   if (allocation == nullptr || name == nullptr || allocation->base != reinterpret_cast<emulator::Address>(pointer)) return 0;
   allocation->label = name;
-  context.tensors[allocation->base] = {name, role, element_bytes};
+  context.tensors[allocation->base] = {name, role, element_bytes, {}, {}};
+  return 1;
+}
+
+KFORGE_EXPORTED int kforge_cudart_describe_layout(const void* pointer, const std::int64_t* shape, const std::int64_t* strides, std::size_t rank) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  const auto tensor = context.tensors.find(reinterpret_cast<Address>(pointer));
+  if (tensor == context.tensors.end()) return 0;
+  tensor->second.shape.assign(shape, shape + rank);
+  tensor->second.strides.assign(strides, strides + rank);
   return 1;
 }
 

@@ -15,6 +15,9 @@ const char* kforge_cudart_configure(const char* json);
 // element_bytes is for coverage in elements. Returns 0 when the pointer is no live allocation.
 int kforge_cudart_describe(const void* device_pointer, const char* name, int role, std::uint64_t element_bytes);
 
+// The shape of a described tensor whose rows have gaps between them (strides in elements): coverage counts its elements only.
+int kforge_cudart_describe_layout(const void* device_pointer, const std::int64_t* shape, const std::int64_t* strides, std::size_t rank);
+
 // Starts a call: clears logs, coverage and write bits; poisons nothing (the worker does). The stream that the launcher is
 // given. instruction and second limits of this call (both must be exceeded); sampled_blocks 0 means all.
 void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, double seconds, std::uint64_t sampled_blocks);

@@ -1,4 +1,4 @@
-// A warp a row; ties go to the smaller index.
+// A warp a row; ties go to the smaller index.  full
 #include <cuda_runtime.h>
 
 __device__ void better(float& v, int& i, float w, int j) {
