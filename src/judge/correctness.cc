@@ -170,7 +170,8 @@ void judge_build(const trial::TrialResult& trial, int sm, const std::string& can
     bool any = false;
     for (const build::Diagnostic& diagnostic : artefact.diagnostics) {
       if (diagnostic.severity != build::Severity::error) continue;
-      Finding finding = host_finding(interface ? "interface" : "build", diagnostic.file.empty() ? candidate : diagnostic.file, diagnostic.message);
+      Finding finding = host_finding(interface ? "interface" : "build", candidate, diagnostic.message);
+      if (!diagnostic.file.empty() && !diagnostic.file.ends_with("/" + candidate)) finding.file = diagnostic.file;
       finding.line = static_cast<std::uint32_t>(std::max(0, diagnostic.line));
       finding.column = static_cast<std::uint32_t>(std::max(0, diagnostic.column));
       finding.cause = diagnostic.tool;

@@ -17,6 +17,11 @@ std::size_t table_order(std::string_view contract) {
   return row ? static_cast<std::size_t>(row - table.data()) : table.size();
 }
 
+// The candidate under the name that the user gave, where the compiler wrote its full path.
+std::string shown(const std::string& file, const std::string& candidate) {
+  return file.empty() || file.ends_with("/" + candidate) ? candidate : file;
+}
+
 bool same_place(const Finding& a, const Finding& b) {
   if (a.contract != b.contract || a.file != b.file || a.line != b.line) return false;
   // Without a line, what the host side did is told apart by its words; what a kernel did is one finding.
@@ -87,7 +92,7 @@ Finding make_finding(std::string_view contract, const evidence::SourcePosition& 
   Finding finding;
   finding.contract = contract;
   const evidence::SourceFrame frame = position.line_in(candidate);
-  finding.file = frame.file.empty() ? candidate : frame.file;
+  finding.file = shown(frame.file, candidate);
   finding.line = frame.line;
   finding.column = frame.column;
   if (const ContractRow* row = find_contract(contract)) {
@@ -108,7 +113,7 @@ Finding to_finding(const evidence::Violation& violation, const std::string& cand
   finding.count = violation.count;
   if (!violation.other.frames.empty()) {
     const evidence::SourceFrame other = violation.other.line_in(candidate);
-    finding.other_file = other.file;
+    finding.other_file = shown(other.file, candidate);
     finding.other_line = other.line;
   }
   return finding;

@@ -161,6 +161,13 @@ TEST_F(Judging, ViolationsRejectAtTheCandidatesOwnLine) {
   }
 }
 
+TEST_F(Judging, TheCandidateIsNamedAsTheUserNamedIt) {
+  trial::CallEvidence call = good_call(true);
+  call.log.violations.push_back(violation("safety.races", 7));
+  call.log.violations.back().where.frames[1].file = "/somewhere/else/twice.cu";
+  EXPECT_EQ(conclude({call}).findings.at(0).file, "twice.cu");
+}
+
 TEST_F(Judging, AdviceDoesNotReject) {
   trial::CallEvidence call = good_call(true);
   call.log.violations.push_back(violation("safety.races", 7));
