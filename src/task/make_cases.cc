@@ -26,7 +26,6 @@ constexpr std::int64_t kBase = 65;
 constexpr std::array<std::int64_t, 9> kOtherBases{64, 48, 32, 16, 128, 256, 1024, 4096, std::numeric_limits<std::int64_t>::max()};
 constexpr std::int64_t kReach = 64;                       // how far above a forbidden extent an allowed one is looked for
 constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: what a built-in size may have off the usual base
-constexpr std::int64_t kRepeatElements = 1 << 16;         // of all tensors: what is called more than five times
 constexpr std::int64_t kPoolElements = 32;
 constexpr std::uint32_t kRepeats = 5;
 
