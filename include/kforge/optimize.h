@@ -1,0 +1,46 @@
+// Forges a kernel: `kforge optimize` as a function. Plan, propose, build, judge, diagnose, repeat; everything is in the store before
+// the next step starts, so that a killed run resumes where it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "kforge/error.h"
+#include "kforge/run.h"
+
+namespace kforge {
+
+// Exhaustion of any of them is a named outcome, not an error.
+struct OptimizeBudget {
+  double seconds = 170;
+  std::uint64_t candidates = 60;
+  std::uint64_t stagnation = 16;   // judged candidates without a better winner
+};
+
+struct Progress {
+  std::string step;              // "planning", "judging", "ablation", ...
+  std::uint64_t candidates = 0, accepted = 0;
+  double best_us = 0, baseline_us = 0, floor_us = 0;
+  std::string best;              // its move's title
+  std::string bottleneck;        // of the best one, in plain words
+  double seconds = 0, budget_seconds = 0;
+};
+
+struct OptimizeOptions {
+  std::string task;              // path
+  std::string from;              // a slow kernel to start from; "": the task's naive.cu where there is one
+  std::string plan;              // an edited plan; ""
+  std::string gpu;               // "": the task's
+  std::string store;             // "": as load_run
+  std::string resume;            // id of a run to go on with; ""
+  OptimizeBudget budget;
+  std::uint64_t seed = 1;
+  std::uint64_t jobs = 0;        // candidates built and judged at once; 0: one a core
+  std::function<void(const Progress&)> progress;   // called from one thread at a time
+};
+
+// The finished run. Errors: bad_input (call, task, plan), missing, failed. A goal that was not met is no error: see outcome.
+Expected<RunRecord> optimize(const OptimizeOptions& options);
+
+}  // namespace kforge

@@ -1,0 +1,66 @@
+// A run: one use of `optimize`, with everything that it tried. Read back from the store; reports and exports are made from it alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kforge/candidate.h"
+#include "kforge/error.h"
+#include "kforge/plan.h"
+#include "kforge/verdict.h"
+
+namespace kforge {
+
+struct TriedCandidate {
+  Candidate candidate;
+  Verdict verdict;             // its `time` is what ranks it
+  double started_s = 0;        // since the run began
+  double build_s = 0, judge_s = 0;
+  bool reused = false;         // the verdict came from the store
+  double observed_gain = 0;    // over the parent; 0: unknown
+};
+
+// One move of the winner's line taken back: how much slower is the winner without it.
+struct Contribution {
+  Move move;
+  std::string candidate;       // id of the ablated candidate; "" when the step's own parent stands for it
+  double factor = 1;           // time without over time with
+  std::string how;             // "ablation", "before and after"
+};
+
+struct RunRecord {
+  std::string id;              // short, sortable: "20260301-101500-softmax-1a2b"
+  std::string task_path, task_name, task_text, gpu, device;
+  std::string version;         // of Kernel Forge
+  std::string toolkit;         // "13.0.88"
+  std::string started;         // ISO 8601, UTC
+  double seconds = 0;          // so far, interruptions left out
+  std::uint64_t seed = 1;
+  std::string outcome;         // running goal budget stagnation exhausted interrupted failed
+  std::string outcome_why;     // one sentence
+  bool goal_met = false;
+  Plan plan;
+  std::vector<TriedCandidate> tried;   // in order of verdict
+  std::string baseline;        // id of the naive or given kernel, or ""
+  std::string winner;          // id, or "" while nothing is accepted
+  std::vector<std::string> winners;    // ids of successive best ones, in order
+  std::vector<Contribution> contributions;
+  double program_total_us = 0, program_share = 0;  // [program] of the task; 0: not stated
+
+  const TriedCandidate* find(const std::string& candidate_id) const;
+};
+
+// `kforge runs`
+struct RunSummary {
+  std::string id, task_name, gpu, started, outcome;
+  std::uint64_t candidates = 0, accepted = 0;
+  double best_us = 0, baseline_us = 0, seconds = 0;
+};
+
+// The store: `folder`, else $KFORGE_STORE, else .kforge/store in the current folder. Errors: missing (no such store or run), failed.
+Expected<std::vector<RunSummary>> list_runs(const std::string& folder);
+// `id`: whole, a unique prefix, or "last".
+Expected<RunRecord> load_run(const std::string& folder, const std::string& id);
+
+}  // namespace kforge
