@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ struct Situation {
   const Plan& plan;
   std::span<const Tried> tried;                    // in order of verdict
   std::uint64_t seed = 1;
+  // Ids of the candidates that are worth deriving from, best first: dead ends are left out, and so are those that have had their share of
+  // children for now (progressive widening). Empty: nothing stands yet. A proposer that derives takes its parents from here.
+  std::span<const std::string> frontier = {};
 };
 
 class Proposer {
@@ -44,6 +48,12 @@ class Proposer {
   virtual std::string_view name() const = 0;
   // At most `wanted` candidates whose ids are not among `tried`; fewer, or none, when it knows no more. Deterministic in the situation.
   virtual std::vector<Candidate> propose(const Situation& situation, std::size_t wanted) = 0;
+  // `winner` with the one move `taken_back` of its line undone and all others kept, for the ablation at a run's end; nothing when
+  // this proposer cannot build that (then the move's own parent stands for it). `line` goes from the first candidate to the winner.
+  virtual std::optional<Candidate> without([[maybe_unused]] const Situation& situation, [[maybe_unused]] std::span<const Candidate> line,
+                                           [[maybe_unused]] const Candidate& taken_back) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace kforge::propose
