@@ -1,6 +1,7 @@
 // Compiler output to Diagnostics. One row of kForms for each way in which the tools write a message; the first row that
 // takes a line wins. Lines that no row takes are context (source echo, carets, instantiation chains): of them only
-// indented continuations ("argument types are: ...") and the caret's column are kept.
+// indented continuations ("argument types are: ..."), the innermost instantiation and the caret's column are kept.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -162,12 +163,26 @@ std::optional<Diagnostic> parse_line(std::string_view line) {
   return std::nullopt;
 }
 
-// Column of an EDG caret line under its source echo, both indented by two. 0 where macros were expanded in the
-// echo (it then is not the text of the file).
+// How cudafe++ echoes CUDA's keywords, and what stands in the file.
+struct Echo { std::string_view echoed, written; };
+constexpr std::array<Echo, 6> kEchoes = {{{"__attribute__((global))", "__global__"}, {"__attribute__((device))", "__device__"}, {"__attribute__((host))", "__host__"},
+    {"__attribute__((shared))", "__shared__"}, {"__attribute__((constant))", "__constant__"}, {"__attribute__((managed))", "__managed__"}}};
+
+// Column of an EDG caret line under its source echo, both indented by two. The echo has its macros expanded; CUDA's own keywords
+// are put back, and 0 is the answer where other attributes stand before the caret: the echo then is not the text of the file.
 int caret_column(std::string_view echo, std::string_view caret) {
-  if (!echo.starts_with("  ") || trim(caret) != "^" || echo.find("__attribute__((") != std::string_view::npos) return 0;
   const std::size_t at = caret.find('^');
-  return at >= 2 && at < echo.size() + 1 ? static_cast<int>(at - 1) : 0;
+  if (!echo.starts_with("  ") || trim(caret) != "^" || at < 2 || at > echo.size()) return 0;
+  std::string_view before = echo.substr(2, at - 2);
+  std::size_t column = before.size() + 1;
+  for (std::size_t found = before.find("__attribute__(("); found != std::string_view::npos; found = before.find("__attribute__((")) {
+    before.remove_prefix(found);
+    const auto keyword = std::find_if(kEchoes.begin(), kEchoes.end(), [&](const Echo& row) { return before.starts_with(row.echoed); });
+    if (keyword == kEchoes.end()) return 0;
+    column -= keyword->echoed.size() - keyword->written.size();
+    before.remove_prefix(keyword->echoed.size());
+  }
+  return static_cast<int>(column);
 }
 
 bool is_redundant(const Diagnostic& diagnostic, const std::vector<Diagnostic>& all) {
@@ -198,6 +213,9 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view tool_output) {
       in_message = true;
     } else if (in_message && line.starts_with("            ") && all.back().tool == "nvcc" && trim(line) != "^") {
       all.back().message += " " + std::string(trim(line));
+    } else if (!all.empty() && all.back().tool == "nvcc" && line.starts_with("          detected during")) {
+      all.back().message += " (" + std::string(trim(line)) + ")";   // the user's own line where the fault stands in a header
+      in_message = false;
     } else {
       in_message = false;
       if (!all.empty() && all.back().column == 0 && all.back().tool == "nvcc") all.back().column = caret_column(previous, line);

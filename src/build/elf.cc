@@ -8,6 +8,8 @@
 namespace kforge::build {
 namespace {
 
+constexpr std::size_t kLongestName = 1 << 14;
+
 template <class T>
 std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
   if (offset > bytes.size() || sizeof(T) > bytes.size() - offset) return std::nullopt;
@@ -22,7 +24,8 @@ std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64
 
 std::string_view name_at(std::string_view strings, std::uint64_t offset) {
   if (offset >= strings.size()) return {};
-  const std::string_view rest = strings.substr(offset);
+  // Many symbols may share one endless name: what is longer than any compiler's is cut.
+  const std::string_view rest = strings.substr(offset, kLongestName);
   return rest.substr(0, rest.find('\0'));
 }
 

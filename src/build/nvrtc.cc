@@ -65,6 +65,14 @@ bool resolve(void* handle, const char* name, F& function) {
   return function != nullptr;
 }
 
+// NVRTC looks for its builtins by name alone, so that another toolkit's could answer: those beside it are loaded first, by path.
+void load_builtins(const std::filesystem::path& library) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(library.parent_path(), ignored)) {
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so.")) dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  }
+}
+
 // The library stays loaded: NVRTC does not survive being unloaded and loaded again.
 Expected<Library> load() {
   const std::string path = find_nvrtc_library();
@@ -72,6 +80,7 @@ Expected<Library> load() {
     return fail(ErrorCode::missing, "NVRTC cannot be used: " + why, {}, "install the CUDA 13.0 toolkit's libnvrtc, or run ./forge once");
   };
   if (path.empty()) return missing("libnvrtc.so was not found beside nvcc");
+  load_builtins(path);
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return missing(dlerror());
   Library library;

@@ -1,4 +1,5 @@
-// Where the compilers are: PATH, then $CUDA_HOME and $CUDA_PATH, then the usual folder, then what `./forge` put into the project.
+// Where the compilers are: $KFORGE_CUDA alone when it is set ("pinned": what `./forge` put into the project), else PATH, $CUDA_HOME,
+// $CUDA_PATH, the usual folder and what `./forge` put there, in this order.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -15,25 +16,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::vector<fs::path> pinned_folders() {
+  const auto root = project_root();
+  if (!root) return {};
+  return {*root / ".kforge" / "cuda", *root / ".kforge" / "cuda" / "nvidia" / "cu13"};
+}
+
+std::string chosen() {
+  const char* value = std::getenv("KFORGE_CUDA");
+  return value ? value : "";
+}
+
 std::vector<fs::path> cuda_folders() {
+  if (const std::string folder = chosen(); folder == "pinned") return pinned_folders();
+  else if (!folder.empty()) return {folder};
   std::vector<fs::path> out;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* value = std::getenv(name); value && *value) out.emplace_back(value);
   }
   out.emplace_back("/usr/local/cuda");
-  if (const auto root = project_root()) {
-    out.push_back(*root / ".kforge" / "cuda");
-    out.push_back(*root / ".kforge" / "cuda" / "nvidia" / "cu13");
-  }
+  for (fs::path& folder : pinned_folders()) out.push_back(std::move(folder));
   return out;
 }
 
 std::optional<fs::path> find_nvcc() {
-  if (auto found = find_program("nvcc")) return found;
+  if (chosen().empty()) {
+    if (auto found = find_program("nvcc")) return found;
+  }
   for (const fs::path& folder : cuda_folders()) {
     if (auto found = find_program((folder / "bin" / "nvcc").string())) return found;
   }
   return std::nullopt;
+}
+
+std::string where_looked() {
+  const std::string folder = chosen();
+  if (folder == "pinned") return "the project's .kforge/cuda, as $KFORGE_CUDA says";
+  return folder.empty() ? "PATH, $CUDA_HOME, /usr/local/cuda and the project's .kforge/cuda" : folder + "/bin, as $KFORGE_CUDA says";
 }
 
 std::string find_nvrtc(const std::string& nvcc) {
@@ -70,7 +89,7 @@ std::string find_nvrtc_library() { return find_nvrtc(find_nvcc().value_or(fs::pa
 Expected<Toolchain> find_toolchain() {
   const auto nvcc = find_nvcc();
   if (!nvcc) {
-    return fail(ErrorCode::missing, "no nvcc was found (looked in PATH, $CUDA_HOME, /usr/local/cuda and the project's .kforge/cuda)", {},
+    return fail(ErrorCode::missing, "no nvcc was found (looked in " + where_looked() + ")", {},
                 "run ./forge once, which fetches the CUDA 13.0 compiler parts, or install the CUDA toolkit 13.0");
   }
   const auto host = find_host_compiler();
