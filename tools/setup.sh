@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh packages        install the Debian/Ubuntu packages of tools/packages.txt
 #   tools/setup.sh toolkit         find or install a CUDA compiler and print its folder
+#   tools/setup.sh grammar         fetch the CUDA grammar, without which `optimize --from` does no transformations
 #   tools/setup.sh build PRESET    configure and build (release, debug, asan, fuzz)
 #
 # Each step leaves a stamp and does nothing while the stamp fits its inputs. A step that was killed leaves no stamp and is
@@ -249,6 +250,40 @@ set_up_toolkit() {
 export_toolkit() {
   export CUDA_HOME=$toolkit KFORGE_CUDA=$toolkit
   export PATH=$toolkit/bin:$PATH
+  [ -z "${KFORGE_STATE:-}" ] || [ -n "${KFORGE_GRAMMAR:-}" ] || export KFORGE_GRAMMAR=$state/grammar/tree_sitter_cuda/_binding.abi3.so
+}
+
+# --- CUDA grammar -------------------------------------------------------------------------------------------
+
+grammar_key() { sha256sum "$root/tools/grammar-wheels.txt" | cut -c1-32; }
+# True also for a day after it could not be had, so that a machine without network does not ask at every start.
+grammar_is_settled() { grammar_is_there || [ -n "$(find "$state/grammar.failed" -mtime -1 2>/dev/null)" ]; }
+grammar_is_there() { [ -r "$state/grammar/.key" ] && [ "$(<"$state/grammar/.key")" = "$(grammar_key)" ]; }
+
+# fetch_grammar FOLDER: as fetch_wheels, of the grammar.
+fetch_grammar() {
+  local python wheels=${KFORGE_WHEELS:-$1/wheels} what
+  local pip=("$1/venv/bin/python" -m pip --disable-pip-version-check)
+  what=(--no-deps --only-binary=:all: --require-hashes -r "$root/tools/grammar-wheels.txt")
+  python=$(system_python) && "$python" -m venv "$1/venv" && mkdir -p "$wheels" || return 1
+  unpack() { "${pip[@]}" install --no-index --find-links "$wheels" --no-compile --target "$1/unpacked" "${what[@]}"; }
+  [ -n "${KFORGE_WHEELS:-}" ] && unpack "$1" && return
+  "${pip[@]}" download -d "$wheels" "${what[@]}" && unpack "$1"
+}
+
+# Everything but the transformations of `optimize --from` works without it, so that a failure is said and no more.
+set_up_grammar() {
+  local new=$state/grammar.new
+  grammar_is_there && return
+  rm -rf "$new" && mkdir -p "$new"
+  if fetch_grammar "$new" >"$state/grammar.log" 2>&1; then
+    grammar_key >"$new/unpacked/.key"
+    rm -rf "$state/grammar" && mv "$new/unpacked" "$state/grammar"
+  else
+    say "the CUDA grammar could not be fetched (all output: $state/grammar.log); transformations of given kernels are off until it is"
+    touch "$state/grammar.failed"
+  fi
+  rm -rf "$new"
 }
 
 # --- building -----------------------------------------------------------------------------------------------
@@ -330,10 +365,11 @@ build_preset() {
 
 set_up_tools() {
   choose_folders
-  if [ -z "${KFORGE_SKIP_PACKAGES:-}" ] && ! fits_stamp packages "$(packages_key)" || ! toolkit_is_chosen; then
+  if [ -z "${KFORGE_SKIP_PACKAGES:-}" ] && ! fits_stamp packages "$(packages_key)" || ! toolkit_is_chosen || ! grammar_is_settled; then
     lock
     set_up_packages
     set_up_toolkit
+    grammar_is_settled || set_up_grammar
     unlock
   fi
 }
@@ -353,6 +389,7 @@ main() {
   case ${1:-} in
     packages) choose_folders; lock; set_up_packages ;;
     toolkit) choose_folders; lock; set_up_toolkit; echo "$toolkit" ;;
+    grammar) choose_folders; lock; set_up_grammar; grammar_is_there ;;
     build) shift; [ $# -gt 0 ] || exit "$wrong_call"; set_up_tools; export_toolkit; build_all "$@" ;;
     *) sed -n '2,/^set /p' "${BASH_SOURCE[0]}" | sed -n 's/^# \{0,1\}//p' >&2; exit "$wrong_call" ;;
   esac

@@ -1,0 +1,99 @@
+#include "syntax/polynomial.h"
+
+#include <algorithm>
+
+namespace kforge::syntax {
+
+void Polynomial::add(const Monomial& monomial, std::int64_t factor) {
+  const auto at = terms_.try_emplace(monomial, 0).first;
+  at->second += factor;
+  if (at->second == 0) terms_.erase(at);
+}
+
+void Polynomial::adopt(const Polynomial& other) { opaque_.insert(other.opaque_.begin(), other.opaque_.end()); }
+
+Polynomial Polynomial::constant(std::int64_t value) {
+  Polynomial out;
+  out.add({}, value);
+  return out;
+}
+
+Polynomial Polynomial::atom(std::string name) {
+  Polynomial out;
+  out.add({std::move(name)}, 1);
+  return out;
+}
+
+Polynomial Polynomial::opaque(const std::string& text, std::set<std::string> made_of) {
+  Polynomial out = atom("(" + text + ")");
+  out.opaque_["(" + text + ")"] = std::move(made_of);
+  return out;
+}
+
+Polynomial Polynomial::operator+(const Polynomial& other) const {
+  Polynomial out = *this;
+  out.adopt(other);
+  for (const auto& [monomial, factor] : other.terms_) out.add(monomial, factor);
+  return out;
+}
+
+Polynomial Polynomial::operator-(const Polynomial& other) const { return *this + constant(-1) * other; }
+
+Polynomial Polynomial::operator*(const Polynomial& other) const {
+  Polynomial out;
+  out.adopt(*this);
+  out.adopt(other);
+  for (const auto& [a, fa] : terms_) {
+    for (const auto& [b, fb] : other.terms_) {
+      Monomial both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      std::sort(both.begin(), both.end());
+      out.add(both, fa * fb);
+    }
+  }
+  return out;
+}
+
+std::optional<std::int64_t> Polynomial::as_constant() const {
+  if (terms_.empty()) return 0;
+  if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
+  return std::nullopt;
+}
+
+std::set<std::string> Polynomial::dependencies() const {
+  std::set<std::string> out;
+  for (const auto& [monomial, factor] : terms_) {
+    for (const std::string& atom : monomial) {
+      out.insert(atom);
+      if (const auto found = opaque_.find(atom); found != opaque_.end()) out.insert(found->second.begin(), found->second.end());
+    }
+  }
+  return out;
+}
+
+bool Polynomial::depends_on(const std::string& atom) const { return dependencies().contains(atom); }
+
+std::optional<Polynomial> Polynomial::coefficient(const std::string& atom) const {
+  Polynomial out;
+  out.adopt(*this);
+  for (const auto& [monomial, factor] : terms_) {
+    Monomial rest = monomial;
+    const auto at = std::find(rest.begin(), rest.end(), atom);
+    if (at == rest.end()) continue;
+    rest.erase(at);
+    out.add(rest, factor);
+  }
+  if (out.depends_on(atom) || without(atom).depends_on(atom)) return std::nullopt;
+  return out;
+}
+
+Polynomial Polynomial::without(const std::string& atom) const {
+  Polynomial out;
+  out.adopt(*this);
+  for (const auto& [monomial, factor] : terms_) {
+    if (std::find(monomial.begin(), monomial.end(), atom) == monomial.end()) out.add(monomial, factor);
+  }
+  return out;
+}
+
+}  // namespace kforge::syntax
