@@ -1,0 +1,21 @@
+// The half of fmt that is no template, compiled once for all rooms: Debian and Ubuntu ship it as a shared library alone, and the
+// header-only way compiles it in every file, which doubles the time of a build. The list is that of fmt 9's own format.cc;
+// with another version the build falls back to the header-only way (CMakeLists.txt).
+#include <fmt/format.h>
+
+#ifndef FMT_HEADER_ONLY
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
+template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
+template FMT_API locale_ref::locale_ref(const std::locale& loc);
+template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
+template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
+template FMT_API auto decimal_point_impl(locale_ref) -> char;
+template FMT_API void buffer<char>::append(const char*, const char*);
+template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(type_identity_t<char>)>, locale_ref);
+}  // namespace detail
+FMT_END_NAMESPACE
+#endif
