@@ -84,6 +84,13 @@ void Judge::see(const trial::CallEvidence& call) {
   if (call.run.measure && call.completed && !options_.only_correctness) see_measured(call);
 }
 
+bool Judge::rejected() const {
+  const auto table = contract_table();
+  return std::any_of(table.begin(), table.end(), [&](const ContractRow& row) {
+    return row.group == Group::correctness && task_level(task_, row.id, row.level) == Level::required && findings_.has_error(row.id);
+  });
+}
+
 void Judge::see_repeats(const trial::CallEvidence& call) {
   repeats_ += call.repeats;
   if (call.differing_output.empty()) return;

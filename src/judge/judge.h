@@ -30,6 +30,9 @@ class Judge {
   // In the order in which the calls were made.
   void see(const trial::CallEvidence& call);
 
+  // Whether what was seen so far rejects the candidate for sure: a required correctness contract has failed.
+  bool rejected() const;
+
   // Once, after the last call. Errors: bad_input when every case of some output is degenerate ("this task's check cannot fail").
   Expected<Verdict> conclude(const trial::TrialResult& trial);
 

@@ -67,6 +67,10 @@ class Emulation {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs);
     for (const Job& job : jobs) {
+      if (stopped()) {   // nobody waits for references that nobody compares
+        skip(job, stopped_why_);
+        continue;
+      }
       Prepared prepared = references.next();
       if (prepared.error) return Unexpected(std::move(*prepared.error));
       if (prepared.dropped) {
@@ -224,7 +228,10 @@ class Emulation {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
-  bool stopped() const { return !stopped_why_.empty(); }
+  bool stopped() {
+    if (stopped_why_.empty() && request_.stop && request_.stop()) stopped_why_ = "not run: the trial was ended early";
+    return !stopped_why_.empty();
+  }
 
   void report(CallEvidence call) {
     ++calls_;

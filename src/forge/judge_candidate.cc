@@ -1,0 +1,99 @@
+#include "forge/judge_candidate.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/files.h"
+#include "judge/judge.h"
+
+namespace kforge::forge {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double extent(const task::Sizes& sizes) {
+  double product = 1;
+  for (const auto& [name, value] : sizes) product *= static_cast<double>(value);
+  return product;
+}
+
+// Keeps the profile of the largest measure size.
+class ProfileKeeper {
+ public:
+  void see(const trial::CallEvidence& call) {
+    if (!call.run.measure || !call.completed || extent(call.run.sizes) < extent_) return;
+    extent_ = extent(call.run.sizes);
+    kernels_ = call.log.kernels;
+  }
+  std::vector<evidence::KernelProfile> take() { return std::move(kernels_); }
+
+ private:
+  double extent_ = 0;
+  std::vector<evidence::KernelProfile> kernels_;
+};
+
+trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task& task) {
+  trial::TrialRequest out;
+  out.task = &task;
+  out.candidate = request.candidate;
+  out.sheet = *request.sheet;
+  out.sheet_name = request.sheet_name;
+  out.budget = request.budget;
+  out.seed = request.seed;
+  out.profile = !request.only_correctness;
+  out.progress = request.progress;
+  return out;
+}
+
+}  // namespace
+
+Expected<hardware::DataSheet> target_sheet(const std::string& name) {
+  auto sheet = hardware::find_sheet(name);
+  if (!sheet) return sheet;
+  const std::string reason = hardware::untargetable_reason(*sheet);
+  if (!reason.empty()) return fail(ErrorCode::unsupported, reason, {}, "kforge gpus lists the GPUs that check can target");
+  return sheet;
+}
+
+std::string sheet_name(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(name, ignored) ? std::filesystem::absolute(name, ignored).string() : name;
+}
+
+Expected<Judgement> judge_candidate(const JudgeRequest& request) {
+  const auto start = Clock::now();
+  task::Task task = *request.task;
+  task.flags.insert(task.flags.end(), request.flags.begin(), request.flags.end());
+
+  judge::Judge judge(task, *request.sheet, {request.candidate, request.only_correctness});
+  ProfileKeeper profiles;
+  auto wanted = trial_request(request, task);
+  bool cancelled = false;
+  wanted.stop = [&] {
+    cancelled = cancelled || (request.cancelled && request.cancelled());
+    return cancelled || (request.stop_early && judge.rejected());
+  };
+  const auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
+    judge.see(call);
+    profiles.see(call);
+  });
+  if (!trial) return Unexpected(trial.error());
+  if (cancelled) return fail(ErrorCode::limit, "the trial was cancelled");
+  auto verdict = judge.conclude(*trial);
+  if (!verdict) return Unexpected(verdict.error());
+
+  Judgement out;
+  out.verdict = std::move(*verdict);
+  out.verdict.seconds = seconds_since(start);
+  out.profiles = profiles.take();
+  if (!trial->artefact.ptx_path.empty())
+    if (auto ptx = read_file(trial->artefact.ptx_path)) out.ptx = std::move(*ptx);
+  for (const trial::Rung& rung : trial->rungs)
+    if (rung.name == "build") out.build_s = rung.seconds;
+  out.judge_s = out.verdict.seconds - out.build_s;
+  return out;
+}
+
+}  // namespace kforge::forge

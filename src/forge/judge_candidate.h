@@ -1,0 +1,48 @@
+// One candidate through the rungs to its verdict, with the evidence that the forge feeds back: what `check` and `optimize` both do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "evidence/profile.h"
+#include "hardware/data_sheet.h"
+#include "kforge/verdict.h"
+#include "task/task.h"
+#include "trial/trial.h"
+
+namespace kforge::forge {
+
+struct JudgeRequest {
+  const task::Task* task = nullptr;
+  const hardware::DataSheet* sheet = nullptr;
+  std::string sheet_name;                // as TrialRequest
+  std::string candidate;                 // path of the .cu
+  std::vector<std::string> flags;        // of the candidate, added to the task's
+  bool only_correctness = false;
+  bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
+  std::uint64_t seed = 1;
+  trial::Budget budget;
+  std::function<void(std::string_view)> progress;   // one line a step; may be empty
+  std::function<bool()> cancelled;       // asked between calls: true ends the trial with the error `limit`; may be empty
+};
+
+struct Judgement {
+  Verdict verdict;
+  std::vector<evidence::KernelProfile> profiles;   // of the largest measure size that ran
+  std::string ptx;                                 // "" when it did not build
+  double build_s = 0, judge_s = 0;
+};
+
+// Errors: bad_input (a task whose check cannot fail), limit (cancelled), missing, unsupported, failed.
+Expected<Judgement> judge_candidate(const JudgeRequest& request);
+
+// The sheet of `name`, if kernels can be built for it. Errors: bad_input, unsupported.
+Expected<hardware::DataSheet> target_sheet(const std::string& name);
+// What the worker's runtime finds the same sheet by: a sheet given as a file is found by its absolute path.
+std::string sheet_name(const std::string& name);
+
+}  // namespace kforge::forge
