@@ -96,21 +96,15 @@ TEST(Request, WavefrontsOfLoadsAreThoseThatTheHardwareCounts) {
   EXPECT_EQ(tool_differs, 55);   // the tool's model of merging, of 8- and 16-byte loads, is not the hardware's
 }
 
-// Stores never merge: each half or quarter of the warp is a request of its own, however its lanes agree.
-TEST(Request, StoresAreTheSumOfTheirParts) {
+TEST(Request, WavefrontsOfStoresAreThoseThatTheHardwareCounts) {
   const auto patterns = all_patterns();
   for (const MeasuredPatterns& row : measured_patterns()) {
     if (row.kind != "st.shared") continue;
-    const std::uint32_t lanes = row.width <= 4 ? 32 : 128 / row.width;
     for (std::size_t p = 0; p < patterns.size(); ++p) {
-      std::uint32_t sum = 0;
-      for (std::uint32_t first = 0; first < 32; first += lanes) {
-        const std::uint32_t part = (lanes == 32 ? ~0u : (1u << lanes) - 1) << first;
-        sum += emulator::count_wavefronts(addresses_of(patterns[p], row.width), patterns[p].mask & part, row.width).wavefronts;
-      }
-      EXPECT_EQ(sum, row.patterns[p].count) << row.width << " bytes, pattern " << p;
+      const auto count = emulator::count_store_wavefronts(addresses_of(patterns[p], row.width), patterns[p].mask, row.width);
+      EXPECT_EQ(count.wavefronts, row.patterns[p].count) << row.width << " bytes, pattern " << p;
       if (row.width >= 4) {
-        EXPECT_EQ(sum, row.patterns[p].counter);
+        EXPECT_EQ(count.wavefronts, row.patterns[p].counter);
       }
     }
   }
