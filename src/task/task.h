@@ -64,7 +64,8 @@ struct Task {
   std::string path;                            // of the task file; "" when made by a program
   std::string name, summary;
   std::string pattern;
-  std::string reference;                       // path, resolved against the task file's folder
+  std::string reference;                       // path, resolved against the task file's folder; "" with a formula
+  std::string formula;                         // in place of a reference (task/formula.h); "" with a reference
   std::vector<Tensor> tensors;
   std::vector<Scalar> scalars;
   bool sizes_are_64_bit = false;

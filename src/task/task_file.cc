@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "task/cases.h"
 #include "task/expression.h"
+#include "task/formula.h"
 #include "task/task_sections.h"
 #include "task/values.h"
 
@@ -62,6 +63,39 @@ Done check_expressions(const Draft& draft) {
     if (auto done = check_expression(condition.text, condition, sizes, true); !done) return done;
   if (!draft.has_reduction) return {};
   return check_expression(draft.reduction.text, draft.reduction, sizes, false);
+}
+
+// A place inside a string of the file. Strings of several lines begin after their quotes, or on the next line.
+Unexpected relocate_in_lines(Error error, const TomlValue& value, std::string_view text) {
+  const Where inside = error.where;
+  std::size_t at = 0;
+  for (int line = 1; line < value.where.line && at != std::string_view::npos; ++line) at = text.find('\n', at) == std::string_view::npos ? std::string_view::npos : text.find('\n', at) + 1;
+  const std::size_t quote = at == std::string_view::npos ? at : at + static_cast<std::size_t>(value.where.column) - 1;
+  const std::string_view opened = quote < text.size() ? text.substr(quote, 5) : std::string_view();
+  const bool block = opened.starts_with("\"\"\"") || opened.starts_with("'''");
+  const bool next_line = block && (opened.substr(3, 1) == "\n" || opened.substr(3, 2) == "\r\n");
+  error.where = value.where;
+  error.where.line += inside.line - 1 + (next_line ? 1 : 0);
+  const bool first = inside.line == 1 && !next_line;
+  error.where.column = first ? value.where.column + (block ? 2 : 0) + inside.column : inside.column;
+  return Unexpected(std::move(error));
+}
+
+// The formula, and what follows from it for the numbers.
+Done check_formula(const Draft& draft) {
+  if (!draft.has_formula) return {};
+  const auto parsed = formula::of(draft.task);
+  if (parsed) return {};
+  Error error = parsed.error();
+  error.message = "formula: " + error.message;
+  return relocate_in_lines(std::move(error), draft.formula, draft.text);
+}
+
+void default_reduction(Task& task) {
+  if (task.formula.empty() || task.numerics.reduction) return;
+  const auto parsed = formula::of(task);
+  if (!parsed) return;
+  if (std::string length = formula::reduction_length(*parsed); !length.empty()) task.numerics.reduction = std::move(length);
 }
 
 // A row names every size and nothing else, and every size fits the launcher's integers.
@@ -123,14 +157,16 @@ Expected<Task> parse(std::string_view text, const std::string& path, bool check_
   if (root->where.line == 0) root->where = {path, 1, 1};
   Draft draft;
   draft.task.path = path;
+  draft.text = text;
   const Reading reading{std::filesystem::path(path).parent_path(), check_files};
   auto done = read_sections(*root, draft, reading);
   if (!done) return Unexpected(done.error());
   for (const auto& tensor : draft.tensors) draft.task.tensors.push_back(tensor.tensor);
-  for (const auto check : {check_roles, check_names, check_expressions})
+  for (const auto check : {check_roles, check_names, check_expressions, check_formula})
     if (done = check(draft); !done) return Unexpected(done.error());
   if (done = check_sizes(draft); !done) return Unexpected(done.error());
   normalise_bounds(draft.task.numerics);
+  default_reduction(draft.task);
   return std::move(draft.task);
 }
 

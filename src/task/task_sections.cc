@@ -203,9 +203,15 @@ Done read_reference(const TomlValue& value, Draft& draft, const Reading& reading
   return {};
 }
 
-constexpr std::array<Field<Draft>, 4> kSemanticsFields{{
+constexpr std::array<Field<Draft>, 5> kSemanticsFields{{
     {"pattern", false, [](const TomlValue& v, Draft& d, const Reading&) { return put(read_text(v), d.task.pattern); }},
-    {"reference", true, read_reference},
+    {"reference", false, read_reference},
+    {"formula", false,
+     [](const TomlValue& v, Draft& d, const Reading&) {
+       d.formula = v;
+       d.has_formula = true;
+       return put(read_text(v), d.task.formula);
+     }},
     {"tensor", true, read_tensors},
     {"scalar", false, read_scalars},
 }};
@@ -440,9 +446,13 @@ Done read_fields(const TomlValue& value, Draft& draft, const Reading& reading, s
 constexpr std::array<Field<Draft>, 10> kSections{{
     {"task", true, [](const TomlValue& v, Draft& d, const Reading& r) { return read_fields<kTaskFields>(v, d, r, "[task]"); }},
     {"semantics", true,
-     [](const TomlValue& v, Draft& d, const Reading& r) {
+     [](const TomlValue& v, Draft& d, const Reading& r) -> Done {
        d.semantics_table = v;
-       return read_fields<kSemanticsFields>(v, d, r, "[semantics]");
+       if (auto done = read_fields<kSemanticsFields>(v, d, r, "[semantics]"); !done) return done;
+       if (d.has_formula && !d.task.reference.empty())
+         return wrong_value(d.formula, "a formula and a reference: one says what is right", "remove one of them");
+       if (d.has_formula || !d.task.reference.empty()) return Done{};
+       return wrong_value(v, "missing key 'reference' in [semantics]", "or formula = \"y = ...\"; see docs/task-file.md");
      }},
     {"sizes", false,
      [](const TomlValue& v, Draft& d, const Reading& r) {

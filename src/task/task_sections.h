@@ -28,8 +28,9 @@ struct Draft {
   std::vector<TomlValue> scalar_names;
   std::vector<SizeRow> measure, verify;
   std::vector<TomlValue> where;
-  TomlValue reduction, sizes_table, semantics_table;
-  bool has_reduction = false, has_sizes = false;
+  TomlValue reduction, sizes_table, semantics_table, formula;
+  bool has_reduction = false, has_sizes = false, has_formula = false;
+  std::string_view text;                    // of the whole file: places inside strings of several lines are found in it
 };
 
 // Everything that can be said about one key alone. Errors: bad_input with the place.
