@@ -10,11 +10,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<std::string> candidate_path(const CheckOptions& options) {
+// The candidate, else the naive kernel: beside the task, or made from its formula.
+Expected<std::string> candidate_path(const CheckOptions& options, const task::Task& task) {
   const bool given = !options.candidate.empty();
   const std::string path = given ? options.candidate : (fs::path(options.task).parent_path() / "naive.cu").string();
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return path;
+  if (!given && !task.formula.empty()) return task::formula::write_naive(task);
   return fail(ErrorCode::bad_input, given ? "no such candidate file" : "the task has no naive.cu beside it", {path, 0, 0},
               "kforge check TASK.toml CANDIDATE.cu");
 }
@@ -24,7 +26,7 @@ Expected<std::string> candidate_path(const CheckOptions& options) {
 Expected<Verdict> check(const CheckOptions& options) {
   auto task = task::read_task(options.task);
   if (!task) return Unexpected(task.error());
-  const auto candidate = candidate_path(options);
+  const auto candidate = candidate_path(options, *task);
   if (!candidate) return Unexpected(candidate.error());
   const std::string& gpu = options.gpu.empty() ? task->gpu : options.gpu;
   const auto sheet = forge::target_sheet(gpu);

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "ptx/checks.h"
 #include "ptx/parser.h"
+#include "task/formula.h"
 #include "trial/emulate.h"
 #include "trial/worker_process.h"
 
@@ -62,9 +63,14 @@ struct Builds { build::Artefact candidate, reference; };
 // Both compilers at once: they are most of a cold trial's time.
 Expected<Builds> build_both(const TrialRequest& request) {
   const task::Task& task = *request.task;
-  auto reference = std::async(std::launch::async, [&] {
+  auto reference = std::async(std::launch::async, [&]() -> Expected<build::Artefact> {
     build::ReferenceRequest wanted;
     wanted.source = task.reference;
+    if (!task.formula.empty()) {
+      auto written = task::formula::write_reference(task);
+      if (!written) return Unexpected(written.error());
+      wanted.source = *written;
+    }
     wanted.interface = reference_interface_of(task);
     return build::build_reference(wanted);
   });

@@ -1,0 +1,109 @@
+#include "judge/modelled_time.h"
+
+#include <algorithm>
+
+#include "hardware/occupancy.h"
+
+namespace kforge::judge {
+namespace {
+
+using evidence::KernelProfile;
+using evidence::LaunchShape;
+using evidence::Metric;
+
+const build::KernelReport* report_of(const PerformanceInput& input, const KernelProfile& kernel) {
+  const auto found = std::find_if(input.reports->begin(), input.reports->end(), [&](const build::KernelReport& report) { return report.kernel == kernel.kernel; });
+  return found == input.reports->end() ? nullptr : &*found;
+}
+
+struct MetricField { Metric metric; double hardware::KernelWork::*field; };
+constexpr MetricField kFields[] = {
+    {Metric::inst_executed, &hardware::KernelWork::warp_instructions},
+    {Metric::thread_inst_executed, &hardware::KernelWork::thread_instructions},
+    {Metric::flops_f32, &hardware::KernelWork::fp32_ops},
+    {Metric::flops_f64, &hardware::KernelWork::fp64_ops},
+    {Metric::flops_f16, &hardware::KernelWork::fp16_ops},
+    {Metric::int_ops, &hardware::KernelWork::int_ops},
+    {Metric::special_ops, &hardware::KernelWork::special_ops},
+    {Metric::global_requests, &hardware::KernelWork::global_requests},
+    {Metric::global_sectors, &hardware::KernelWork::global_sectors},
+    {Metric::global_sectors_ideal, &hardware::KernelWork::global_sectors_ideal},
+    {Metric::global_load_bytes, &hardware::KernelWork::load_bytes},
+    {Metric::global_store_bytes, &hardware::KernelWork::store_bytes},
+    {Metric::shared_requests, &hardware::KernelWork::shared_requests},
+    {Metric::shared_wavefronts, &hardware::KernelWork::shared_wavefronts},
+    {Metric::local_requests, &hardware::KernelWork::local_requests},
+    {Metric::atomic_requests, &hardware::KernelWork::atomic_requests},
+    {Metric::barriers, &hardware::KernelWork::barriers},
+};
+
+// Blocks of all shapes over those of them that ran.
+double sampling_factor(const PerformanceInput& input, const KernelProfile& kernel) {
+  if (!kernel.sampled || input.sampled_blocks == 0) return 1;
+  double all = 0, ran = 0;
+  for (const LaunchShape& shape : kernel.launches) {
+    all += static_cast<double>(shape.grid.count());
+    ran += static_cast<double>(std::min(shape.grid.count(), input.sampled_blocks));
+  }
+  return ran > 0 ? all / ran : 1;
+}
+
+// Inputs once and outputs once, in the proportion in which the kernel loads and stores.
+void share_compulsory_bytes(hardware::KernelWork& work, double bytes) {
+  const double moved = work.load_bytes + work.store_bytes;
+  if (moved <= 0 || bytes <= 0) return;
+  const double written = std::min(work.store_bytes, bytes / 2);
+  work.compulsory_write_bytes = written;
+  work.compulsory_read_bytes = std::max(1.0, std::min(work.load_bytes, bytes - written));
+}
+
+}  // namespace
+
+std::optional<hardware::KernelWork> kernel_work(const PerformanceInput& input, const KernelProfile& kernel) {
+  const build::KernelReport* report = report_of(input, kernel);
+  if (!report || kernel.launches.empty()) return std::nullopt;
+  // Counts are of all launches together; the shapes stand for them by their mean.
+  hardware::KernelWork work;
+  work.launches = static_cast<double>(std::max<std::uint64_t>(kernel.launch_count, 1));
+  const LaunchShape& largest = *std::max_element(kernel.launches.begin(), kernel.launches.end(),
+                                                 [](const LaunchShape& a, const LaunchShape& b) { return a.grid.count() < b.grid.count(); });
+  for (const LaunchShape& shape : kernel.launches) work.blocks += static_cast<double>(shape.grid.count()) / static_cast<double>(kernel.launches.size());
+  work.threads_per_block = static_cast<double>(largest.block.count());
+  work.shared_bytes_per_block = report->static_shared_bytes + static_cast<double>(largest.dynamic_shared_bytes);
+  hardware::KernelResources resources;
+  resources.registers_per_thread = report->registers;
+  resources.static_shared_bytes = report->static_shared_bytes;
+  resources.dynamic_shared_bytes = static_cast<int>(largest.dynamic_shared_bytes);
+  resources.threads_per_block = static_cast<int>(largest.block.count());
+  work.blocks_per_sm = hardware::occupancy(*input.sheet, resources).blocks_per_sm;
+  for (const MetricField& row : kFields) work.*row.field = static_cast<double>(kernel.totals[row.metric]);
+  work.independent_loads = std::max(1.0, kernel.independent_loads);
+  work = hardware::scaled(std::move(work), sampling_factor(input, kernel));
+  share_compulsory_bytes(work, input.compulsory_bytes);
+  return work;
+}
+
+std::optional<hardware::ModelledTime> modelled_time(const PerformanceInput& input) {
+  std::vector<hardware::ModelledTime> kernels;
+  for (const KernelProfile& kernel : *input.kernels) {
+    const auto work = kernel_work(input, kernel);
+    if (!work) return std::nullopt;
+    kernels.push_back(hardware::model_time(*input.sheet, *work));
+  }
+  if (kernels.empty()) return std::nullopt;
+  return hardware::total(kernels);
+}
+
+std::optional<TimeReport> time_report(const std::vector<std::optional<hardware::ModelledTime>>& sizes) {
+  if (sizes.empty()) return std::nullopt;
+  TimeReport report;
+  report.source = "modelled";
+  for (const auto& size : sizes) {
+    if (!size) return std::nullopt;
+    report.us += size->us;
+  }
+  report.p99_us = report.us;
+  return report;
+}
+
+}  // namespace kforge::judge
