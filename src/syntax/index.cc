@@ -23,13 +23,6 @@ Node cast_operand(const Node& node) {
   return cast && arguments.size() == 1 ? arguments.front() : Node{};
 }
 
-// Everything that assigns to `name` below `scope`.
-std::vector<Node> writes_of(const Node& scope, std::string_view name) {
-  std::vector<Node> out = uses(scope, name);
-  std::erase_if(out, [](const Node& use) { return !is_write(use); });
-  return out;
-}
-
 // What decides whether a statement runs, inside the function.
 std::vector<Node> conditions_above(const Node& node) {
   std::vector<Node> out;
@@ -61,6 +54,18 @@ bool differs_between_threads(const Polynomial& value) {
   return false;
 }
 
+const std::vector<Node>& Indices::writes_of(std::string_view name) const {
+  static const std::vector<Node> none;
+  if (writes_.empty()) {
+    writes_.try_emplace("");  // so that a body without writes is not searched again
+    for (const Node& node : find_all(function_.body, "identifier")) {
+      if (is_write(node)) writes_[std::string(node.text())].push_back(node);
+    }
+  }
+  const auto found = writes_.find(name);
+  return found == writes_.end() ? none : found->second;
+}
+
 Polynomial Indices::made_of(const std::string& text, const std::vector<Node>& parts, int depth) const {
   std::set<std::string> out;
   for (const Node& part : parts) {
@@ -81,7 +86,7 @@ Polynomial Indices::made_of(const std::string& text, const std::vector<Node>& pa
 Polynomial Indices::value_of_loop(const Node& loop, const Node& declarator, int depth) const {
   const std::string name = declared_name(declarator);
   const Node start = initial_value(declarator), update = loop.field("update");
-  if (!counts_up_evenly(update, name) || writes_of(loop.field("body"), name).size() > 0) return made_of(name, {start, update, loop.field("condition")}, depth);
+  if (!counts_up_evenly(update, name) || may_be_written(loop.field("body"), name)) return made_of(name, {start, update, loop.field("condition")}, depth);
   const Polynomial first = value(start, depth + 1);
   const Node step = update.field("right");
   if (step && differs_between_threads(value(step, depth + 1))) return made_of(name, {start, step}, depth);
@@ -94,8 +99,17 @@ Polynomial Indices::value_of_name(const Node& identifier, int depth) const {
   if (name == "warpSize") return Polynomial::constant(32);
   const Node declarator = declarator_of(identifier);
   if (!declarator) return program_.is_macro(name) ? Polynomial::opaque(name, {}) : Polynomial::atom(name);
+  if (const auto found = known_.find(declarator.begin()); found != known_.end()) return found->second;
+  if (!open_.insert(declarator.begin()).second) return Polynomial::atom(name);
+  Polynomial out = value_of_declared(name, declarator, depth);
+  open_.erase(declarator.begin());
+  if (open_.empty()) known_.emplace(declarator.begin(), out);  // inside another name's value, that name stood for itself
+  return out;
+}
+
+Polynomial Indices::value_of_declared(const std::string& name, const Node& declarator, int depth) const {
   if (!declarator.is("parameter_declaration") && is_loop_variable(declarator)) return value_of_loop(declarator.parent().parent(), declarator, depth);
-  const std::vector<Node> writes = writes_of(function_.body, name);
+  const std::vector<Node> writes = writes_of(name);
   if (writes.empty()) {
     if (declarator.is("parameter_declaration")) return Polynomial::atom(name);
     const Node start = initial_value(declarator);
@@ -153,7 +167,7 @@ Indices::Place Indices::place(const Node& pointer, int depth) const {
   const std::string name(pointer.text());
   const Node declarator = declarator_of(pointer);
   if (!declarator) return {Space::unknown, name, {}};
-  std::vector<Node> moves = writes_of(function_.body, name);
+  std::vector<Node> moves = writes_of(name);
   if (declarator.is("parameter_declaration")) {
     const Parameter* parameter = function_.find(name);
     if (!parameter || !parameter->pointer) return {Space::unknown, name, {}};

@@ -34,9 +34,15 @@ class Indices {
  private:
   const Program& program_;
   const Function& function_;
+  // Names that are being resolved (a loop's variable may be its own source), and those that are known; by place of declaration.
+  mutable std::set<std::size_t> open_;
+  mutable std::map<std::size_t, Polynomial> known_;
+  mutable std::map<std::string, std::vector<Node>, std::less<>> writes_;  // of the body's names, gathered once
+  const std::vector<Node>& writes_of(std::string_view name) const;
   struct Place { Space space; std::string base; Polynomial offset; };
   Polynomial value(const Node& expression, int depth) const;
   Polynomial value_of_name(const Node& identifier, int depth) const;
+  Polynomial value_of_declared(const std::string& name, const Node& declarator, int depth) const;
   Polynomial value_of_loop(const Node& loop, const Node& declarator, int depth) const;
   Polynomial made_of(const std::string& text, const std::vector<Node>& parts, int depth) const;
   Place place(const Node& pointer, int depth) const;

@@ -1,0 +1,148 @@
+#include "propose/transform_proposer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "propose/transform.h"
+#include "task/expression.h"
+
+namespace kforge::propose {
+namespace {
+
+const Tried* find(const Situation& situation, std::string_view id) {
+  for (const Tried& tried : situation.tried) if (tried.candidate.id == id) return &tried;
+  return nullptr;
+}
+
+// Elements of tensors whose shape has no size name, under the names that the launcher gives their pointers.
+std::vector<std::pair<std::string, std::int64_t>> fixed_elements(const task::Task& task, const syntax::Program& program) {
+  std::vector<std::pair<std::string, std::int64_t>> out;
+  const syntax::Function* launcher = program.find(task.function);
+  if (!launcher || launcher->parameters.size() < task.tensors.size()) return out;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    std::int64_t elements = 1;
+    for (const std::string& extent : task.tensors[i].shape) {
+      const auto value = task::evaluate(extent, {});
+      elements = value ? elements * *value : 0;
+    }
+    if (elements > 0) out.emplace_back(launcher->parameters[i].name, elements);
+  }
+  return out;
+}
+
+Known known_of(const Situation& situation, const Tried* tried, const syntax::Program& program) {
+  Known known;
+  known.multiprocessors = static_cast<std::uint32_t>(situation.sheet.multiprocessors);
+  known.registers_per_sm = static_cast<std::uint32_t>(situation.sheet.registers_per_sm);
+  known.fixed_elements = fixed_elements(situation.task, program);
+  if (!tried) return known;
+  known.findings = tried->findings;
+  known.profiles = tried->profiles;
+  known.resources = tried->resources;
+  return known;
+}
+
+// A plan's step "transform:unroll" that is switched off switches off transform.unroll.
+bool enabled(const Plan& plan, std::string_view transformation) {
+  for (const PlanStep& step : plan.steps) {
+    if (step.enabled || !step.id.starts_with("transform:")) continue;
+    if (transformation.substr(transformation.find('.') + 1) == std::string_view(step.id).substr(10)) return false;
+  }
+  return true;
+}
+
+Candidate derived(const Candidate& parent, const Transformation& row, Rewrite rewrite) {
+  Candidate out;
+  out.parent = parent.id;
+  out.proposer = "transform";
+  out.move = {std::string(row.id), std::move(rewrite.title), std::string(row.answers), std::string(row.rule), rewrite.expected_gain};
+  out.source = std::move(rewrite.source);
+  out.flags = parent.flags;
+  for (std::string& flag : rewrite.flags) {
+    const std::string_view key = std::string_view(flag).substr(0, flag.find('='));
+    std::erase_if(out.flags, [&](const std::string& old) { return std::string_view(old).substr(0, old.find('=')) == key; });
+    out.flags.push_back(std::move(flag));
+  }
+  out.id = identity(out.source, out.flags);
+  return out;
+}
+
+struct Ranked { Candidate candidate; double score = 0; };
+
+// What a failed contract asks for comes before what might help.
+double score(const Tried& parent, double best_us, const Transformation& row, const Rewrite& rewrite) {
+  double out = rewrite.expected_gain;
+  for (const Finding& finding : parent.findings) {
+    if (!row.answers.empty() && finding.contract == row.answers) { out *= 2; break; }
+  }
+  return parent.us > 0 && best_us > 0 ? out * best_us / parent.us : out;
+}
+
+class TransformProposer final : public Proposer {
+ public:
+  std::string_view name() const override { return "transform"; }
+
+  std::vector<Candidate> propose(const Situation& situation, std::size_t wanted) override {
+    std::vector<Ranked> ranked;
+    std::set<std::string> seen;
+    for (const Tried& tried : situation.tried) seen.insert(tried.candidate.id);
+    const Tried* best = situation.frontier.empty() ? nullptr : find(situation, situation.frontier.front());
+    for (const std::string& id : situation.frontier) {
+      if (const Tried* parent = find(situation, id)) derive(situation, *parent, best ? best->us : 0, seen, ranked);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+    std::vector<Candidate> out;
+    for (Ranked& each : ranked) {
+      if (out.size() == wanted) break;
+      out.push_back(std::move(each.candidate));
+    }
+    return out;
+  }
+
+  std::optional<Candidate> without(const Situation& situation, std::span<const Candidate> line, const Candidate& taken_back) override {
+    const auto at = std::find_if(line.begin(), line.end(), [&](const Candidate& each) { return each.id == taken_back.id; });
+    if (at == line.begin() || at == line.end()) return std::nullopt;
+    Candidate current = *(at - 1);
+    for (auto later = at + 1; later != line.end(); ++later) {
+      const auto next = again(situation, current, *later, *(later - 1));
+      if (!next) return std::nullopt;
+      current = *next;
+    }
+    return current.id == (at - 1)->id ? std::nullopt : std::optional(current);
+  }
+
+ private:
+  static void derive(const Situation& situation, const Tried& parent, double best_us, std::set<std::string>& seen, std::vector<Ranked>& ranked) {
+    const auto program = syntax::Program::parse(parent.candidate.source);
+    if (!program) return;
+    const Known known = known_of(situation, &parent, *program);
+    for (const Transformation& row : transformations()) {
+      if (!enabled(situation.plan, row.id)) continue;
+      for (Rewrite& rewrite : row.apply(*program, known)) {
+        const double points = score(parent, best_us, row, rewrite);
+        Candidate candidate = derived(parent.candidate, row, std::move(rewrite));
+        if (seen.insert(candidate.id).second) ranked.push_back({std::move(candidate), points});
+      }
+    }
+  }
+
+  // The same move made on another source; nothing when it does not apply there, or is not ours.
+  static std::optional<Candidate> again(const Situation& situation, const Candidate& on, const Candidate& move, const Candidate& was_made_on) {
+    const auto program = syntax::Program::parse(on.source);
+    if (!program) return std::nullopt;
+    const Known known = known_of(situation, find(situation, was_made_on.id), *program);
+    for (const Transformation& row : transformations()) {
+      if (row.id != move.move.id) continue;
+      for (Rewrite& rewrite : row.apply(*program, known)) {
+        if (rewrite.title == move.move.title) return derived(on, row, std::move(rewrite));
+      }
+    }
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Proposer> make_transform_proposer() { return std::make_unique<TransformProposer>(); }
+
+}  // namespace kforge::propose

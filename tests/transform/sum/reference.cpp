@@ -1,0 +1,5 @@
+extern "C" void sum_of(const float* x, float* total, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[i];
+  total[0] = float(sum);
+}

@@ -1,0 +1,9 @@
+// Lanes add to places of their own.
+__global__ void k(const float* x, float* total, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&total[i % 7], x[i]);
+}
+
+void run(const float* x, float* total, int n) {
+  k<<<(n + 255) / 256, 256>>>(x, total, n);
+}

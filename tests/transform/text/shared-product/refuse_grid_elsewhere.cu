@@ -1,0 +1,13 @@
+// The grid is not a division by the block.
+__global__ void product(const float* a, const float* b, float* c, int m, int k, int n) {
+  const int col = blockIdx.x * blockDim.x + threadIdx.x;
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row >= m || col >= n) return;
+  float sum = 0;
+  for (int p = 0; p < k; ++p) sum += a[row * k + p] * b[p * n + col];
+  c[row * n + col] = sum;
+}
+
+void run(const float* a, const float* b, float* c, int m, int k, int n) {
+  product<<<dim3(n, m), dim3(32, 8)>>>(a, b, c, m, k, n);
+}
