@@ -54,7 +54,6 @@ struct Node {
   // Reductions and scans: axes of the input, ascending. permute: output axis i is input axis axes[i]. align: output axis i is input
   // axis axes[i], or -1 for an axis of extent 1 that is put in.
   std::vector<int> axes;
-  bool keepdims = false;          // reductions
   int line = 1, column = 1;       // in the formula
 };
 

@@ -66,7 +66,7 @@ bool same_shape(const Shape& a, const Shape& b) {
 }
 
 Expected<NodeId> Builder::add(Node node, Place place) {
-  std::string key = fmt::format("{}|{}|{}|{}|{}|", static_cast<int>(node.op), static_cast<int>(node.kind), node.number, node.name, node.keepdims);
+  std::string key = fmt::format("{}|{}|{}|{}|", static_cast<int>(node.op), static_cast<int>(node.kind), node.number, node.name);
   for (const NodeId input : node.inputs) key += fmt::format("{},", input);
   key += '|';
   for (const int axis : node.axes) key += fmt::format("{},", axis);
@@ -261,15 +261,22 @@ Expected<NodeId> Builder::reduce(Op op, NodeId input, std::vector<std::int64_t> 
   node.kind = kind_of(op, {input});
   node.inputs = {input};
   node.axes = *which;
-  node.keepdims = keepdims;
+  Node kept;   // with keepdims: the axes come back with extent 1, and equal reductions are one node whatever their spelling
+  kept.op = Op::align;
+  kept.kind = node.kind;
+  int next = 0;
   for (std::size_t axis = 0; axis < full.size(); ++axis) {
     const bool gone = std::find(which->begin(), which->end(), static_cast<int>(axis)) != which->end();
     if (!gone) node.shape.push_back(full[axis]);
-    else if (keepdims) node.shape.push_back("1");
+    kept.shape.push_back(gone ? "1" : full[axis]);
+    kept.axes.push_back(gone ? -1 : next++);
   }
-  const bool some_left = !keepdims && which->size() < full.size();
   auto id = add(std::move(node), place);
-  if (id && some_left) lost_.emplace(*id, Lost{full.size(), *which});
+  if (id && keepdims && !full.empty()) {
+    kept.inputs = {*id};
+    return add(std::move(kept), place);
+  }
+  if (id && which->size() < full.size()) lost_.emplace(*id, Lost{full.size(), *which});
   return id;
 }
 

@@ -154,7 +154,7 @@ class Emitter {
     if (const auto bound = bound_.find(key); bound != bound_.end()) return bound->second;
     const Node& node = formula_[id];
     std::string out = group(node.op) == Group::leaf ? leaf(node, id, index) : stops(node) ? options_.value(id, index) : operation(node, id, index);
-    const bool plain = node.op == Op::constant || node.op == Op::scalar || group(node.op) == Group::layout || stops(node);
+    const bool plain = node.op == Op::constant || node.op == Op::scalar || (node.op == Op::size && is_identifier(node.name)) || group(node.op) == Group::layout || stops(node);
     if (uses_[key] > 1 && !plain) {
       const std::string variable = fmt::format("{}{}", options_.prefix, next_++);
       statements_.push_back(fmt::format("const {} {} = {};", type_name(type(id)), variable, without_parentheses(out)));
@@ -176,7 +176,7 @@ class Emitter {
     }
     const Tensor& tensor = tensor_named(task_, node.name);
     if (options_.load) return options_.load(tensor, index);
-    const std::string element = fmt::format("{}[{}]", tensor.name, without_parentheses(offset_text(tensor, index)));
+    const std::string element = fmt::format("{}[{}]", tensor.name, offset_text(tensor, index));
     if (options_.language == Language::cpp) return fmt::format("static_cast<{}>({})", type_name(to), element);
     return load_text(tensor.dtype, element);
   }
@@ -324,7 +324,7 @@ std::string offset_text(const Tensor& tensor, const std::vector<std::string>& in
       if (index[i] != "0") out += " + " + index[i];
     }
   }
-  return out.empty() ? "0" : "(" + out + ")";
+  return out.empty() ? "0" : out;
 }
 
 Emitted emit_cuda(const Formula& formula, const Task& task, NodeId root, const EmitOptions& options) { return Emitter(formula, task, options).run(root); }

@@ -30,7 +30,7 @@ std::string size_text(const std::string& expression);
 // Their definitions, as far as `source` calls them; `qualifiers`: "__host__ __device__ inline".
 std::string size_functions(std::string_view source, std::string_view qualifiers);
 
-// "(i * cols + j)": the offset of an element, by the tensor's strides. One index text an axis; they should be 64-bit where the tensor may be large.
+// "i * cols + j": the offset of an element, by the tensor's strides. One index text an axis; they should be 64-bit where the tensor may be large.
 std::string offset_text(const Tensor& tensor, const std::vector<std::string>& index);
 
 struct EmitOptions {

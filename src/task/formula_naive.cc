@@ -115,8 +115,7 @@ class KernelWriter {
     options.value = [this](NodeId at, const Index& where) { return gather(at, where); };
     options.load = [this](const Tensor& tensor, const Index& where) {
       watch(tensor, where);
-      const std::string offset = offset_text(tensor, where);
-      return load_text(tensor.dtype, fmt::format("{}[{}]", tensor.name, offset.front() == '(' ? offset.substr(1, offset.size() - 2) : offset));
+      return load_text(tensor.dtype, fmt::format("{}[{}]", tensor.name, offset_text(tensor, where)));
     };
     const Emitted emitted = emit_cuda(formula_, task_, id, options);
     next_ = emitted.next;
@@ -181,7 +180,6 @@ class KernelWriter {
         loops.push_back(fmt::format("{}{}", inner_, loop_count_++));
         extents.push_back(shape[d]);
         out.push_back(loops.back());
-        next += node.keepdims ? 1 : 0;
       } else {
         out.push_back(index[next++]);
       }
@@ -199,7 +197,8 @@ class KernelWriter {
     out_.line(fmt::format("{} {} = {};", type_name(number), name, neutral(node.op, number)));
     gather_loops(loops, extents, node.op == Op::sum && number == Number::f32, name, [&](const std::string& target) {
       const std::string next = cast_text(value_at(node.inputs[0], from), type(node.inputs[0]), number);
-      out_.line(fmt::format("{} = {};", target, without_outer(combined(node.op, number, Language::cuda, target, next))));
+      if (node.op == Op::sum) out_.line(fmt::format("{} += {};", target, next));
+      else out_.line(fmt::format("{} = {};", target, without_outer(combined(node.op, number, Language::cuda, target, next))));
     });
   }
 
@@ -330,9 +329,7 @@ class KernelWriter {
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const Tensor& tensor = tensor_of(task_, outputs_[i].tensor);
-      const std::string offset = offset_text(tensor, space_index_);
-      out_.line(fmt::format("{}[{}] = {};", tensor.name, offset.front() == '(' ? offset.substr(1, offset.size() - 2) : offset,
-                            store_text(tensor.dtype, values[i], type(outputs_[i].value))));
+      out_.line(fmt::format("{}[{}] = {};", tensor.name, offset_text(tensor, space_index_), store_text(tensor.dtype, values[i], type(outputs_[i].value))));
     }
   }
 

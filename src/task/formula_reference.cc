@@ -102,7 +102,7 @@ class ReferenceWriter {
     std::vector<std::string> order_index;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const bool gone = std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
-      if (!gone || node.keepdims) to.push_back(gone ? "0" : index[d]);
+      if (!gone) to.push_back(index[d]);
       if (!gone) continue;
       order.shape.push_back(shape[d]);
       order_index.push_back(index[d]);
