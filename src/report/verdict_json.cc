@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kforge/verdict.h"
+#include "report/json_parts.h"
 
 namespace kforge {
 namespace {
@@ -66,7 +67,7 @@ Json resources(const Verdict& verdict) {
 
 }  // namespace
 
-std::string to_json(const Verdict& v) {
+Json report::verdict_json(const Verdict& v) {
   Json out = {{"schema", "kforge.verdict/1"}, {"status", name(v.status)}, {"why", v.why}, {"task", v.task},
               {"candidate", v.candidate}, {"gpu", v.gpu}, {"device", v.device}, {"unproven", v.unproven},
               {"rungs", list(v.rungs)}, {"cases", list(v.cases)}, {"contracts", list(v.contracts)}, {"findings", list(v.findings)}};
@@ -76,8 +77,12 @@ std::string to_json(const Verdict& v) {
                    {"first_call_us", number(v.time->first_call_us)}, {"source", v.time->source}};
   out["resources"] = resources(v);
   out["seconds"] = number(v.seconds);
-  // Text from compilers and candidates may hold any bytes: what is not UTF-8 is replaced, never thrown.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
 }
+
+// Text from compilers and candidates may hold any bytes: what is not UTF-8 is replaced, never thrown.
+std::string report::dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string to_json(const Verdict& v) { return report::dump(report::verdict_json(v)); }
 
 }  // namespace kforge

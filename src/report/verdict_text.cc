@@ -37,7 +37,7 @@ std::string place(const Finding& f) {
 
 std::string finding_text(const Finding& f, const Painter& paint, report::SourceFiles& files) {
   const Colour colour = f.severity == Severity::error ? Colour::red : Colour::yellow;
-  std::string text = fmt::format("{}: {}: {}\n", paint(Colour::bold, place(f)), paint(colour, fmt::format("{}[{}]", name(f.severity), f.contract)),
+  std::string text = fmt::format("{}: {}: {}\n", paint(Colour::bold, place(f)), paint(colour, fmt::format("{}[{}]", name(f.severity), printable(f.contract))),
                                  printable(f.message));
   text += files.excerpt(f.file, f.line, f.column, paint);
   const auto row = [&](std::string_view key, const std::string& value) {
@@ -95,10 +95,10 @@ std::string cases_text(const Verdict& v, const TextOptions& options, const Paint
   for (const CaseReport& c : v.cases) {
     if (c.status == Status::passed && !options.all_cases) continue;
     if (++shown > 12 && !options.all_cases) continue;
-    text += fmt::format("  {} {} {}\n", paint(colour_of(c.status), fmt::format("{:<8}", name(c.status))), size_text(c), printable(c.why));
+    text += fmt::format("  {} {} {}\n", paint(colour_of(c.status), fmt::format("{:<8}", name(c.status))), printable(size_text(c)), printable(c.why));
     for (const TensorReport& t : c.tensors)
       if (t.mismatched > 0 || options.all_cases)
-        text += fmt::format("           {}: {} of {} elements wrong, max abs {:.3g}, max rel {:.3g}, rel L2 {:.3g}, first worst at {}\n", t.name,
+        text += fmt::format("           {}: {} of {} elements wrong, max abs {:.3g}, max rel {:.3g}, rel L2 {:.3g}, first worst at {}\n", printable(t.name),
                             t.mismatched, t.elements, t.max_abs, t.max_rel, t.rel_l2, t.worst_index);
   }
   if (shown > 12 && !options.all_cases) text += fmt::format("  ... and {} more (--json shows all)\n", shown - 12);
@@ -110,13 +110,13 @@ std::string answer_text(const Verdict& v, const Painter& paint) {
   std::string text;
   for (const ResourceReport& r : v.resources)
     text += fmt::format("  {}: {} registers, {} bytes shared, {} bytes spilled, {} warps per SM (limited by {})\n", printable(r.kernel),
-                        r.registers, r.shared_bytes, r.spill_bytes, r.warps_per_sm, r.limiter);
+                        r.registers, r.shared_bytes, r.spill_bytes, r.warps_per_sm, printable(r.limiter));
   if (!text.empty()) text = paint(Colour::bold, "Kernels") + "\n" + text;
   if (!v.unproven.empty()) {
     text += paint(Colour::bold, "Unproven") + "\n";
     for (const std::string& item : v.unproven) text += "  " + printable(item) + "\n";
   }
-  text += fmt::format("{} {} on {}: {} ({:.1f} s)\n", paint(colour, name(v.status)), printable(v.candidate), v.device, printable(v.why), v.seconds);
+  text += fmt::format("{} {} on {}: {} ({:.1f} s)\n", paint(colour, name(v.status)), printable(v.candidate), printable(v.device), printable(v.why), v.seconds);
   return text;
 }
 

@@ -1,0 +1,149 @@
+// A run as a terminal shows it: shortest answer last, where the eye ends up; and the walk through it for those who learn.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "kforge/report.h"
+#include "report/audit.h"
+#include "report/figures.h"
+#include "report/story.h"
+#include "report/style.h"
+
+namespace kforge {
+namespace {
+
+using namespace report;
+
+constexpr int kMaxDiffLines = 60;
+
+std::string line(const Painter& paint, std::string_view key, const std::string& value) {
+  return value.empty() ? "" : fmt::format("  {} {}\n", paint(Colour::dim, fmt::format("{:<13}", key)), printable(value));
+}
+
+std::string heading(const Painter& paint, std::string_view title) { return "\n" + paint(Colour::bold, title) + "\n"; }
+
+Colour colour_of(Status status) { return status == Status::passed ? Colour::green : status == Status::failed ? Colour::red : Colour::yellow; }
+
+std::string way_text(const RunRecord& run, const Painter& paint) {
+  std::string out;
+  const Standing s = standing_of(run);
+  if (s.baseline) out += fmt::format("  {:>10}  {}\n", time_text(s.baseline_us), printable(move_title(s.baseline->candidate)));
+  for (const StoryStep& step : story_of(run)) {
+    const std::string gain = step.observed_gain > 0 ? gain_text(step.observed_gain) : "-";
+    const std::string rule = step.tried->candidate.move.rule.empty() ? "" : " [" + step.tried->candidate.move.rule + "]";
+    out += fmt::format("  {:>10}  {} {}{}\n", time_text(microseconds(*step.tried)), paint(Colour::green, fmt::format("{:<7}", gain)), printable(move_title(step.tried->candidate)), paint(Colour::dim, printable(rule)));
+  }
+  return out.empty() ? out : heading(paint, "How it came about") + out;
+}
+
+std::string contribution_text(const RunRecord& run, const Painter& paint) {
+  if (run.contributions.empty()) return {};
+  std::string out = heading(paint, "Contributions (how much slower without it)");
+  for (const Contribution& c : run.contributions) out += fmt::format("  {:<7} {} {}\n", gain_text(c.factor), printable(c.move.title.empty() ? c.move.id : c.move.title), paint(Colour::dim, "(" + printable(c.how) + ")"));
+  return out;
+}
+
+std::string audit_text(const Verdict& verdict, const TextOptions& options, const Painter& paint) {
+  std::string out = heading(paint, "Audit of the winner");
+  for (const AuditLayer& layer : audit(verdict)) {
+    const auto passed = std::count_if(layer.rows.begin(), layer.rows.end(), [](const AuditRow& row) { return row.status == Status::passed; });
+    out += fmt::format("  {}: {} of {} passed\n", layer.title, passed, layer.rows.size());
+    for (const AuditRow& row : layer.rows) {
+      if (row.status == Status::passed && !options.all_cases) continue;
+      out += fmt::format("    {} {:<22} {}, expected {}{}\n", paint(colour_of(row.status), fmt::format("{:<8}", name(row.status))), printable(row.contract), printable(row.measured), printable(row.expected),
+                         row.cause.empty() || row.cause == row.measured ? "" : ": " + printable(row.cause));
+    }
+  }
+  return out;
+}
+
+std::string left_text(const Standing& s, const Painter& paint) {
+  std::string out;
+  if (s.roofline_fraction > 0)
+    out += line(paint, "left", fmt::format("{} to the floor of {} (bound by {})", gain_text(1 / s.roofline_fraction), time_text(s.work.floor_us), bound_text(s.work.bound)));
+  if (s.program.stated)
+    out += line(paint, "whole", fmt::format("{:.1f}% of the program, which becomes {} faster (at most {})", 100 * s.program.share, gain_text(s.program.speedup),
+                                            std::isfinite(s.program.limit) ? gain_text(s.program.limit) : "without limit"));
+  return out;
+}
+
+std::string candidates_text(const RunRecord& run, const TextOptions& options, const Painter& paint) {
+  if (!options.all_cases) return {};
+  std::string out = heading(paint, "Candidates");
+  for (const TriedCandidate& t : run.tried) {
+    const Colour colour = t.verdict.status == VerdictStatus::accepted ? Colour::green : t.verdict.status == VerdictStatus::rejected ? Colour::red : Colour::yellow;
+    out += fmt::format("  {} {} {:>10} {}: {}\n", short_id(t.candidate.id), paint(colour, fmt::format("{:<8}", name(t.verdict.status))), time_text(microseconds(t)), printable(move_title(t.candidate)), printable(t.verdict.why));
+  }
+  return out;
+}
+
+std::string answer_text(const RunRecord& run, const Standing& s, const Painter& paint) {
+  const auto accepted = std::count_if(run.tried.begin(), run.tried.end(), [](const TriedCandidate& t) { return t.verdict.status == VerdictStatus::accepted; });
+  std::string out = "\n" + paint(run.goal_met ? Colour::green : run.winner.empty() ? Colour::red : Colour::yellow, printable(run.outcome)) + fmt::format(" {}: {}\n", printable(run.task_name), printable(run.outcome_why));
+  if (s.winner) {
+    std::string text = fmt::format("{} {}", time_text(s.winner_us), s.time_source);
+    if (s.speedup > 0) text += fmt::format(", {} faster than {}", gain_text(s.speedup), time_text(s.baseline_us));
+    if (s.roofline_fraction > 0) text += fmt::format(", {:.0f}% of the roofline", 100 * s.roofline_fraction);
+    out += line(paint, "winner", fmt::format("{} ({})", move_title(s.winner->candidate), short_id(run.winner))) + line(paint, "time", text);
+  }
+  out += left_text(s, paint);
+  return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));
+}
+
+std::string change_text(const Difference& change, const Painter& paint) {
+  std::string out;
+  int shown = 0;
+  for (const Hunk& hunk : change.hunks) {
+    for (const DiffLine& l : hunk.lines) {
+      if (++shown > kMaxDiffLines) return out + "      ... (kforge report --format html shows all)\n";
+      const std::string text = fmt::format("      {}{}", l.kind, printable(l.text));
+      out += (l.kind == '+' ? paint(Colour::green, text) : l.kind == '-' ? paint(Colour::red, text) : paint(Colour::dim, text)) + "\n";
+    }
+    out += "      " + paint(Colour::dim, "...") + "\n";
+  }
+  return out;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const std::string_view l : split_lines(text)) out += "    " + printable(l) + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const RunRecord& run, const TextOptions& options) {
+  const Painter paint(options.colour);
+  const Standing s = standing_of(run);
+  std::string out = candidates_text(run, options, paint) + way_text(run, paint) + contribution_text(run, paint);
+  if (s.winner) out += audit_text(s.winner->verdict, options, paint);
+  return out + answer_text(run, s, paint);
+}
+
+std::string explain_text(const RunRecord& run, const TextOptions& options) {
+  const Painter paint(options.colour);
+  const Standing s = standing_of(run);
+  std::string out = paint(Colour::bold, printable(run.task_name)) + fmt::format(" on {}\n", printable(run.gpu));
+  out += line(paint, "pattern", fmt::format("{} ({:.0f}% sure): {}", run.plan.guess.pattern, 100 * run.plan.guess.confidence, run.plan.guess.why));
+  if (s.work.floor_us > 0) out += line(paint, "floor", fmt::format("{}, bound by {}: {} and {} operations", time_text(s.work.floor_us), bound_text(s.work.bound), human_bytes(s.work.bytes()), human_count(s.work.operations)));
+  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), time_text(s.baseline_us)));
+  int number = 0;
+  for (const StoryStep& step : story_of(run)) {
+    out += heading(paint, fmt::format("Step {}: {}", ++number, printable(move_title(step.tried->candidate))));
+    for (const Finding* f : step.answered) out += line(paint, "seen", fmt::format("{}: {}{}", f->contract, f->message, f->line > 0 ? fmt::format(" (line {})", f->line) : ""));
+    out += line(paint, "gain", fmt::format("{} (expected {}), now {}", step.observed_gain > 0 ? gain_text(step.observed_gain) : "not known", gain_text(step.expected_gain), time_text(microseconds(*step.tried))));
+    if (step.rule) out += line(paint, "rule", step.rule->id + ": " + step.rule->title) + indented(step.rule->why) + line(paint, "what to do", " ") + indented(step.rule->what_to_do);
+    if (step.before) out += line(paint, "change", fmt::format("{} lines added, {} removed", step.change.added, step.change.removed)) + change_text(step.change, paint);
+  }
+  if (number == 0) out += "\nNo step: nothing was accepted that beats the start.\n";
+  if (s.winner) {
+    out += heading(paint, "Reading the winner in five steps");
+    int step_number = 0;
+    for (const ReadingStep& step : five_steps(s.winner->verdict)) out += fmt::format("  {}. {}: {}\n     {}\n", ++step_number, paint(Colour::bold, step.title), step.question, printable(step.answer));
+  }
+  return out + contribution_text(run, paint) + answer_text(run, s, paint);
+}
+
+}  // namespace kforge
