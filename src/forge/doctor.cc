@@ -6,6 +6,7 @@
 #include "base/paths.h"
 #include "base/process.h"
 #include "build/builder.h"
+#include "syntax/grammar.h"
 
 namespace kforge {
 namespace {
@@ -43,6 +44,13 @@ void add_toolchain(std::vector<DoctorRow>& rows) {
                   tools->nvrtc.empty() ? "it comes with the CUDA toolkit, or the nvidia-cuda-nvrtc wheel; check works without it" : ""});
 }
 
+DoctorRow grammar_row() {
+  const auto path = syntax::find_grammar();
+  const auto opened = syntax::load_grammar();
+  if (!opened) return {"CUDA grammar", false, false, opened.error().message, opened.error().hint + "; optimize does no transformations of given kernels without it"};
+  return {"CUDA grammar", false, true, *path, ""};
+}
+
 DoctorRow companion_row(const std::string& name, const std::string& file) {
   const auto path = executable_folder() / file;
   std::error_code ignored;
@@ -57,6 +65,7 @@ std::vector<DoctorRow> doctor() {
   add_toolchain(rows);
   rows.push_back(companion_row("worker", "kforge-worker"));
   rows.push_back(companion_row("emulated runtime", "libkforge_cudart.so"));
+  rows.push_back(grammar_row());
   rows.push_back(program_row("nvidia-smi", "--version", false, "a GPU and its driver; check works without"));
   rows.push_back(program_row("ncu", "--version", false, "Nsight Compute, for profiles on a real GPU"));
   rows.push_back(program_row("compute-sanitizer", "--version", false, "comes with the CUDA toolkit"));

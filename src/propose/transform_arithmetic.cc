@@ -88,28 +88,44 @@ bool written_in(const Node& scope, const Node& expression) {
 
 }  // namespace
 
-// for (...) y[i] = x[i] / sum;  ->  const float inverse = 1.0f / sum; for (...) y[i] = x[i] * inverse;
+namespace {
+
+// A division by a name: x / s, or y /= s; its operator and divisor.
+struct Division { Node whole, sign, dividend, divisor; };
+
+std::vector<Division> divisions(const Node& body) {
+  std::vector<Division> out;
+  for (const Node& node : syntax::descendants(body)) {
+    const bool compound = node.is("assignment_expression");
+    if (!compound && !node.is("binary_expression")) continue;
+    if (node.field("operator").text() != (compound ? "/=" : "/") || !node.field("right").is("identifier")) continue;
+    out.push_back({node, node.field("operator"), node.field("left"), node.field("right")});
+  }
+  return out;
+}
+
+}  // namespace
+
+// for (...) y[i] = x[i] / sum;  ->  const float inverse_sum = 1.0f / sum; for (...) y[i] = x[i] * inverse_sum;
 std::vector<Rewrite> hoist_divisions(const syntax::Program& program, const Known&) {
   std::vector<Rewrite> out;
   for (const KernelView& view : kernel_views(program)) {
     syntax::Edits edits;
-    std::set<std::string> done;
-    int number = 0;
+    std::set<std::string> made;
     for (const Node& loop : syntax::find_all(view.kernel->body, "for_statement")) {
-      for (const Node& quotient : syntax::find_all(loop.field("body"), "binary_expression")) {
-        if (quotient.field("operator").text() != "/" || !quotient.enclosing("for_statement") || !(quotient.enclosing("for_statement") == loop)) continue;
-        const Node divisor = quotient.field("right");
-        if (!divisor.is("identifier") || !is_float_value(view, divisor) || !is_float_value(view, quotient.field("left")) || written_in(loop, divisor)) continue;
-        if (!loop.parent().is("compound_statement")) continue;
-        const std::string key = std::to_string(loop.begin()) + text_of(divisor);
-        const std::string name = program.fresh_name("inverse_" + text_of(divisor)) + (number ? "_" + std::to_string(number) : "");
-        if (done.insert(key).second) {
-          edits.insert(loop.begin(), fmt::format("const float {} = 1.0f / {};\n{}", name, divisor.text(), loop.indentation()));
-          ++number;
+      if (!loop.parent().is("compound_statement")) continue;
+      std::string last;
+      for (const Division& each : divisions(loop.field("body"))) {
+        if (!(each.whole.enclosing("for_statement") == loop) || written_in(loop, each.divisor)) continue;
+        if (!is_float_value(view, each.divisor) || !is_float_value(view, each.dividend)) continue;
+        const std::string name = program.fresh_name("inverse_" + text_of(each.divisor));
+        if (last != name) {
+          if (!made.insert(name).second) continue;   // the name is taken by another loop's
+          insert_before_loop(loop, fmt::format("const float {} = 1.0f / {};", name, each.divisor.text()), edits);
+          last = name;
         }
-        const std::size_t at = quotient.field("operator").begin();
-        edits.replace(at, at + 1, "*");
-        edits.replace(divisor, program.fresh_name("inverse_" + text_of(divisor)) + (number > 1 ? "_" + std::to_string(number - 1) : ""));
+        edits.replace(each.sign, each.sign.text() == "/" ? "*" : "*=");
+        edits.replace(each.divisor, name);
       }
     }
     for (Rewrite& each : finished(program, edits, fmt::format("one division before the loop of `{}`, products in it", view.kernel->name), 1.2)) out.push_back(std::move(each));

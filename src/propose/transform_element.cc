@@ -92,7 +92,7 @@ std::optional<ElementWork> element_work(const KernelView& view) {
 
 std::size_t make_grid_loop(const KernelView& view, const ElementWork& work, const std::string& prologue, syntax::Edits& edits) {
   if (work.loop) {
-    if (!prologue.empty()) edits.insert(work.loop.begin(), prologue + work.loop.indentation());
+    if (!prologue.empty()) insert_before_loop(work.loop, prologue.substr(0, prologue.size() - 1), edits);  // without its last line's end
     return work.loop.end();
   }
   const std::string& source = view.program->source();

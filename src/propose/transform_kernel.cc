@@ -205,6 +205,18 @@ std::vector<Node> statements_of(const Node& body) {
   return body.is("compound_statement") ? body.named_children() : std::vector<Node>{body};
 }
 
+Node pragma_of(const Node& loop) {
+  const Node before = loop.previous();
+  const bool pragma = before && before.is("preproc_call") && before.text().find("unroll") != std::string_view::npos && before.end() <= loop.begin();
+  return pragma ? before : Node{};
+}
+
+void insert_before_loop(const Node& loop, const std::string& statement, syntax::Edits& edits) {
+  const Node pragma = pragma_of(loop);
+  if (pragma) edits.insert(pragma.begin(), pragma.indentation().empty() ? loop.indentation() + statement + "\n" : statement + "\n" + pragma.indentation());
+  else edits.insert(loop.begin(), statement + "\n" + loop.indentation());
+}
+
 std::size_t place_after(const syntax::Program& program, const Node& statement) {
   const std::string& source = program.source();
   const std::size_t line_end = std::min(source.find('\n', statement.end()), source.size());

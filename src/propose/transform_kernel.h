@@ -71,6 +71,10 @@ struct CountedLoop {
 std::optional<CountedLoop> counted_loop(const syntax::Node& loop);
 
 std::vector<syntax::Node> statements_of(const syntax::Node& body);  // of a compound statement, or the one statement itself
+// The #pragma unroll that stands before a loop; null when there is none.
+syntax::Node pragma_of(const syntax::Node& loop);
+// Puts a statement on a line of its own before a loop and its pragma.
+void insert_before_loop(const syntax::Node& loop, const std::string& statement, syntax::Edits& edits);
 // Where new lines may follow a statement: behind a comment that stands on its last line.
 std::size_t place_after(const syntax::Program& program, const syntax::Node& statement);
 std::string text_of(const syntax::Node& node);

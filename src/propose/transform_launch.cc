@@ -134,15 +134,16 @@ std::vector<Rewrite> change_block_shape(const syntax::Program& program, const Kn
 // --- registers ---
 
 std::vector<Rewrite> add_launch_bounds(const syntax::Program& program, const Known&) {
-  std::vector<Rewrite> out;
+  syntax::Edits edits;
+  std::string names;
   for (const KernelView& view : kernel_views(program)) {
     const auto threads = view.threads();
-    if (!threads || view.kernel->definition.text().substr(0, view.kernel->body.begin() - view.kernel->definition.begin()).find("__launch_bounds__") != std::string_view::npos) continue;
-    syntax::Edits edits;
+    const std::string_view head = view.kernel->definition.text().substr(0, view.kernel->body.begin() - view.kernel->definition.begin());
+    if (!threads || *threads < 32 || head.find("__launch_bounds__") != std::string_view::npos) continue;
     edits.insert(view.kernel->declarator.begin(), fmt::format("__launch_bounds__({}) ", *threads));
-    for (Rewrite& each : finished(program, edits, fmt::format("launch bounds of {} threads for `{}`", *threads, view.kernel->name), 1.03)) out.push_back(std::move(each));
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", view.kernel->name);
   }
-  return out;
+  return finished(program, edits, "launch bounds of " + names, 1.03);
 }
 
 std::vector<Rewrite> cap_registers(const syntax::Program& program, const Known& known) {

@@ -15,11 +15,6 @@ bool is_innermost(const Node& loop) {
   return syntax::find_all(loop.field("body"), "for_statement").empty() && syntax::find_all(loop.field("body"), "while_statement").empty();
 }
 
-bool is_unrolled(const Node& loop) {
-  const Node before = loop.previous();
-  return before && before.is("preproc_call") && before.text().find("unroll") != std::string_view::npos && before.end() <= loop.begin();
-}
-
 }  // namespace
 
 std::vector<Rewrite> unroll_loops(const syntax::Program& program, const Known&) {
@@ -29,7 +24,7 @@ std::vector<Rewrite> unroll_loops(const syntax::Program& program, const Known&) 
       syntax::Edits edits;
       for (const Node& loop : syntax::find_all(view.kernel->body, "for_statement")) {
         // Only where a line of its own cannot come between a statement and its body.
-        if (!is_innermost(loop) || is_unrolled(loop) || !loop.parent().is("compound_statement")) continue;
+        if (!is_innermost(loop) || pragma_of(loop) || !loop.parent().is("compound_statement")) continue;
         const auto line = syntax::whole_lines(view.program->tree(), loop);
         const bool starts_line = line.begin < loop.begin() || loop.begin() == 0 || program.source()[loop.begin() - 1] == '\n';
         if (starts_line) edits.insert(line.begin, fmt::format("#pragma unroll {}\n", factor));

@@ -166,7 +166,7 @@ void split_loop(Work& work, const CountedLoop& loop, const std::vector<Reduction
   for (const Reduction& reduction : reductions) {
     if (!reduction.idempotent && !starts_from_nothing(loop.loop, reduction.variable, reduction)) {
       const bool product = reduction.combine.find("*=") != std::string::npos;
-      before += fmt::format("if ({} > 0) {} = {};{}", work.lane, reduction.variable, product ? 1 : 0, indent);
+      before += fmt::format("{}if ({} > 0) {} = {};", before.empty() ? "" : indent, work.lane, reduction.variable, product ? 1 : 0);
     }
     const std::string other = fmt::format("__shfl_xor_sync(0xffffffffu, {}, {})", reduction.variable, offset);
     const std::string combined = fmt::format(fmt::runtime(reduction.combine), reduction.variable, other);
@@ -180,8 +180,12 @@ void split_loop(Work& work, const CountedLoop& loop, const std::vector<Reduction
     after += fmt::format("{}for (int {} = 16; {} > 0; {} /= 2) {}", indent, offset, offset, offset, step);
   }
   if (work.needs_order) after += indent + "__syncwarp();";
-  if (alone && !(before.empty() && after.empty())) { before = "{ " + before; after += " }"; }
-  if (!before.empty()) work.edits.insert(loop.loop.begin(), before);
+  if (alone && !(before.empty() && after.empty())) {
+    work.edits.insert(loop.loop.begin(), "{ " + before + (before.empty() ? "" : indent));
+    after += " }";
+  } else if (!before.empty()) {
+    insert_before_loop(loop.loop, before, work.edits);
+  }
   work.edits.replace(loop.first, loop.first.text() == "0" ? work.lane : operand(loop.first) + " + " + work.lane);
   work.edits.replace(loop.update, fmt::format("{} += 32", loop.variable));
   if (!after.empty()) work.edits.insert(alone ? loop.loop.end() : place_after(*work.view.program, loop.loop), after);

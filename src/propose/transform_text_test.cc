@@ -93,6 +93,14 @@ TEST(Transformations, EachHasATextItChangesAndOneItRefuses) {
   }
 }
 
+TEST(Transformations, AreDescribedAsTheTableHasThem) {
+  const std::string page = contents(root() / "docs" / "transformations.md");
+  for (const Transformation& row : transformations()) {
+    const std::string cells = "| `" + std::string(row.id.substr(10)) + "` | " + std::string(row.summary) + " | " + std::string(row.precondition) + " |";
+    EXPECT_NE(page.find(cells), std::string::npos) << cells;
+  }
+}
+
 // Whatever the kernel, the result parses as well as it did, differs from it, and keeps every comment's text.
 TEST(Transformations, KeepSyntaxAndCommentsOfEveryKernelInTheProject) {
   std::size_t made = 0;

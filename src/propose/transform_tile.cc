@@ -309,6 +309,10 @@ std::vector<Rewrite> tiled(const KernelView& view, const Product& product, int e
   } else {
     edits.replace(product.guard.statement.begin(), product.guard.statement.field("consequence").begin(), "");
   }
+  if (const Node pragma = pragma_of(product.loop.loop)) {
+    const auto line = syntax::whole_lines(view.program->tree(), pragma);
+    edits.replace(line.begin, line.end, "");
+  }
   edits.replace(product.loop.loop, place_text(view, product, each, in) + product_text(view, product, each, in));
   // The rest of the work moves two loops and a condition inwards.
   const std::size_t begin = product.loop.loop.end(), end = product.after.back().end();
