@@ -161,8 +161,18 @@ void keep_worst(std::unique_ptr<evidence::RequestExample>& worst, std::uint32_t&
 
 }  // namespace
 
+void keep_worst_global(Warp& warp, const Op& op, const Request& request, const SectorCount& count) {
+  OpProfile& profile = warp.launch->ops[op.index];
+  keep_worst(profile.worst_global, profile.worst_global_waste, warp, request, count.sectors, count.ideal);
+}
+
+void keep_worst_shared(Warp& warp, const Op& op, const Request& request, const WavefrontCount& count) {
+  OpProfile& profile = warp.launch->ops[op.index];
+  keep_worst(profile.worst_shared, profile.worst_shared_waste, warp, request, count.wavefronts, count.ideal);
+}
+
 void count_global(Warp& warp, const Op& op, const Request& request) {
-  OpProfile& profile = warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())];
+  OpProfile& profile = warp.launch->ops[op.index];
   ++profile.requests;
   const bool contiguous = is_contiguous(request.addresses, request.mask, request.bytes);
   if (contiguous && request.addresses[0] % 32 == 0) {
@@ -182,21 +192,22 @@ void count_global(Warp& warp, const Op& op, const Request& request) {
 }
 
 void count_shared(Warp& warp, const Op& op, const Request& request) {
-  OpProfile& profile = warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())];
+  OpProfile& profile = warp.launch->ops[op.index];
   ++profile.shared_requests;
   if (request.bytes == 4 && is_contiguous(request.addresses, request.mask, 4)) {
     ++profile.wavefronts;
     ++profile.wavefronts_ideal;
     return;
   }
-  const WavefrontCount count = count_wavefronts(request.addresses, request.mask, request.bytes);
+  const bool store = request.direction == Direction::store;
+  const WavefrontCount count = (store ? count_store_wavefronts : count_wavefronts)(request.addresses, request.mask, request.bytes);
   profile.wavefronts += count.wavefronts;
   profile.wavefronts_ideal += count.ideal;
   keep_worst(profile.worst_shared, profile.worst_shared_waste, warp, request, count.wavefronts, count.ideal);
 }
 
 void count_local(Warp& warp, const Op& op) {
-  ++warp.launch->ops[static_cast<std::size_t>(&op - warp.launch->kernel->code.data())].local_requests;
+  ++warp.launch->ops[op.index].local_requests;
 }
 
 void mark_stored_bytes(Allocation& allocation, const Request& request) {

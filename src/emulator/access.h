@@ -50,6 +50,9 @@ Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_
 void count_global(Warp& warp, const Op& op, const Request& request);
 void count_shared(Warp& warp, const Op& op, const Request& request);
 void count_local(Warp& warp, const Op& op);
+// Keeps the request as the op's worst example if it is.
+void keep_worst_global(Warp& warp, const Op& op, const Request& request, const SectorCount& count);
+void keep_worst_shared(Warp& warp, const Op& op, const Request& request, const WavefrontCount& count);
 // Coverage: sets the bits of the bytes that a kernel stored.
 void mark_stored_bytes(Allocation& allocation, const Request& request);
 

@@ -2,14 +2,10 @@
 
 namespace kforge::emulator {
 
-namespace {
-
 bool has_avx2() {
   static const bool found = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   return found;
 }
-
-}  // namespace
 
 Handler select_cvt(const ptx::Instruction& instruction, bool slots_fit) {
   return has_avx2() ? avx2::select_conversion(instruction, slots_fit) : baseline::select_conversion(instruction, slots_fit);

@@ -13,6 +13,9 @@ Handler select_cvt(const ptx::Instruction& instruction, bool slots_fit);
 // Bits by outcome: 1 less, 2 equal, 4 greater, 8 unordered.
 std::uint8_t compare_table(ptx::Compare compare);
 
+// Whether the handlers for AVX2 run here.
+bool has_avx2();
+
 namespace baseline {
 Handler select(const ptx::Instruction& instruction, ptx::Exec exec);
 Handler select_conversion(const ptx::Instruction& instruction, bool slots_fit);

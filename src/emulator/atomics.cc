@@ -8,6 +8,7 @@
 #include "emulator/formats.h"
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
+#include "emulator/store_notes.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -146,6 +147,7 @@ struct Atomic {
       part.mask = lanes_inside(request.addresses, rest, window, request.bytes);
       if ((part.mask & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
       if constexpr (kSafety || kProfile) mark_stored_bytes(*allocation, part);
+      if constexpr (kProfile) note_store(w, op, *allocation, part);
       if constexpr (kSafety) atomic_global_shadow(w, op, *allocation, part);
       const std::uint32_t wrote = perform(w, op, window.data - window.base, part, true);
       if constexpr (kSafety) tell_races(w, op, window, part, wrote);

@@ -28,6 +28,11 @@ enum class Flow : std::uint8_t { next, jump, regroup };
 // `mask`: the active lanes whose guard holds; never 0.
 using Handler = Flow (*)(Warp& warp, const Op& op, std::uint32_t mask);
 
+// The compiled variants of the executor: which observers run. An Op holds one handler for each.
+enum class Variant : std::uint8_t { plain, safety, profile, all, count_ };
+inline constexpr std::size_t kVariants = static_cast<std::size_t>(Variant::count_);
+using Handlers = std::array<Handler, kVariants>;
+
 // Where a slot lies. frame: the running frame. constants: the kernel's. launch, block, warp: special registers.
 enum class Bank : std::uint32_t { frame, constants, launch, block, warp, count_ };
 inline constexpr std::size_t kBanks = static_cast<std::size_t>(Bank::count_);
@@ -44,15 +49,12 @@ inline constexpr std::uint32_t kSinkSlot = 256;     // ... and a slot for result
 inline constexpr std::uint32_t kLocalBaseSlot = 512; // ... and where its .local variables start, 64 bits a lane
 inline constexpr std::uint32_t kFirstSlot = 768;
 
-// The compiled variants of the executor: which observers run. An Op holds one handler for each.
-enum class Variant : std::uint8_t { plain, safety, profile, all, count_ };
-inline constexpr std::size_t kVariants = static_cast<std::size_t>(Variant::count_);
-
 struct CallSite;
 struct BarrierMap;
+class SegmentCode;
 
 struct Op {
-  std::array<Handler, kVariants> run{};
+  Handlers run{};
   std::uint32_t guard = kNoSlot;      // frame offset of the guard's mask
   std::uint32_t guard_flip = 0;       // ~0 for `@!p`
   std::array<Ref, 6> r{};             // operands as written; [5]: q of `p|q`
@@ -65,7 +67,8 @@ struct Op {
   std::uint32_t target = 0;           // branch target
   std::uint32_t location = 0;         // Module::locations
   std::uint32_t watch = kNoSlot;      // BarrierMap::points: its handler is called even when no lane's guard holds
-  mutable Allocation* cache = nullptr;   // the allocation of the last global access
+  std::uint32_t index = 0;            // pc
+  Handlers slow{};                    // memory: the handlers that know every case, behind `run`'s that know the frequent ones
   const ptx::Instruction* source = nullptr;
   const CallSite* call = nullptr;
 };
@@ -113,6 +116,7 @@ struct Kernel {
   std::uint32_t extern_shared_offset = 0;        // where dynamic shared memory starts
   bool uses_grid_sync = false;
   std::shared_ptr<const BarrierMap> barriers;    // null: none is in a loop or behind a condition
+  mutable std::array<std::shared_ptr<const SegmentCode>, kVariants> segments;   // compiled at the first launch
 };
 
 // Function addresses are values of no mapped range: tag + index in the module.
@@ -126,6 +130,7 @@ struct LoadedModule {
   std::shared_ptr<const ptx::Module> module;
   std::vector<Allocation*> variables;            // by index of Module::variables; null: shared
   std::vector<std::unique_ptr<Kernel>> kernels;
+  bool shortcuts = true;                         // decode with the quick handlers: tests compare with and without
 };
 
 // Special registers live in banks as 32 equal or lane-wise values.

@@ -9,6 +9,7 @@
 #include "emulator/barrier_map.h"
 #include "emulator/handlers.h"
 #include "emulator/layout.h"
+#include "emulator/memory_quick.h"
 #include "emulator/registers.h"
 #include "emulator/source_lines.h"
 
@@ -107,12 +108,16 @@ class Decoder {
     code_ = &code;
     function_ = code.source;
     layout_ = &layouts_[static_cast<std::size_t>(&code - kernel_->functions.data())];
-    for (const ptx::Instruction& in : function_->instructions) kernel_->code.push_back(decode_one(in));
+    for (const ptx::Instruction& in : function_->instructions) {
+      kernel_->code.push_back(decode_one(in));
+      kernel_->code.back().index = static_cast<std::uint32_t>(kernel_->code.size()) - 1;
+    }
     static const ptx::Instruction kReturn;
     Op end;
     end.source = function_->instructions.empty() ? &kReturn : &function_->instructions.back();
     end.location = end.source->location;
     end.run = select_control(*end.source, Exec::ret);
+    end.index = static_cast<std::uint32_t>(kernel_->code.size());
     kernel_->code.push_back(end);
   }
 
@@ -330,7 +335,8 @@ class Decoder {
     if (in.mods.space == ptx::Space::param && function_->is_entry &&
         (!operand.variable.has_value() || (operand.variable->of_function && operand.variable->index < function_->parameter_count)))
       op.flags |= kEntryParam;
-    op.run = bits == 128 ? select_memory(pair_form(in), exec) : select_memory(in, exec);
+    op.slow = op.run = bits == 128 ? select_memory(pair_form(in), exec) : select_memory(in, exec);
+    if (loaded_.shortcuts && !(in.mods.space == ptx::Space::param)) add_quick_handlers(op, in.mods.space, exec == Exec::st);
   }
 
   static ptx::Instruction pair_form(const ptx::Instruction& in) {

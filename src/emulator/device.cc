@@ -8,6 +8,7 @@
 #include "emulator/module_image.h"
 #include "emulator/profile.h"
 #include "emulator/schedule.h"
+#include "emulator/segment_code.h"
 
 namespace kforge::emulator {
 namespace {
@@ -82,8 +83,9 @@ const hardware::DataSheet& Device::sheet() const { return impl_->sheet; }
 Memory& Device::memory() { return impl_->memory; }
 GlobalShadow& Device::global_shadow() { return impl_->global_shadow; }
 
-Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module) {
+Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module, bool shortcuts) {
   auto loaded = std::make_unique<LoadedModule>();
+  loaded->shortcuts = shortcuts;
   loaded->module = std::move(module);
   if (auto created = create_variables(*loaded, impl_->memory); !created) return Unexpected(created.error());
   for (const ptx::Function& function : loaded->module->functions) {
@@ -201,7 +203,11 @@ void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
   const std::uint64_t unchecked = races.stats().unchecked_accesses;
   races.set_max_shadow_bytes(checks.race_shadow_bytes);
   if (launch.safety) races.begin_launch(race_mode(*launch.kernel), launch.threads_per_block);
-  for (const Op& op : launch.kernel->code) op.cache = nullptr;
+  launch.memos.assign(launch.kernel->code.size(), {});
+  auto& segments = launch.kernel->segments[static_cast<std::size_t>(launch.variant)];
+  if (segments == nullptr) segments = launch.kernel->owner->shortcuts ? compile_segments(*launch.kernel, launch.variant) : std::make_unique<SegmentCode>();
+  launch.segments = segments.get();
+  launch.segment_runs.assign(segments->segments().size(), 0);
   run_grid(launch, {seed, request.cooperative, request.sampled_blocks});
   if (launch.safety) {
     races.end_launch();
@@ -235,6 +241,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (launch.profile) launch.ops = std::vector<OpProfile>(request.kernel->code.size());
   launch.instruction_limit = d.limits.thread_instructions == 0 ? 0 : std::max<std::uint64_t>(1, d.limits.thread_instructions - std::min(d.instructions_used, d.limits.thread_instructions));
   launch.seconds_limit = d.limits.seconds - d.seconds_used;
+  launch.progress = d.limits.progress;
+  launch.instructions_before = d.instructions_used;
   Allocation*& parameters = d.parameter_buffers[request.kernel->info.parameter_bytes];
   if (parameters == nullptr) parameters = d.memory.allocate(request.kernel->info.parameter_bytes, MemoryKind::constant, "kernel parameters");
   launch.parameters = parameters;

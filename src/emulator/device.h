@@ -29,6 +29,7 @@ struct Checks {
 struct Limits {
   std::uint64_t thread_instructions = 0;   // 0: none. Both must be exceeded (contracts.md): instructions and seconds
   double seconds = 0;
+  std::uint64_t* progress = nullptr;       // kept at the thread-instructions so far, for whoever watches from outside; may be null
 };
 
 struct Kernel;                // a decoded entry function; owned by its LoadedModule
@@ -78,7 +79,8 @@ class Device {
 
   // Decodes all functions, allocates and initialises module variables. Errors: unsupported (an instruction that the
   // emulator does not execute is an error only when a kernel that may reach it is launched), bad_input.
-  Expected<LoadedModule*> load(std::shared_ptr<const ptx::Module> module);
+  // `shortcuts` false: only the handlers that know every case, for tests that compare.
+  Expected<LoadedModule*> load(std::shared_ptr<const ptx::Module> module, bool shortcuts = true);
   void unload(LoadedModule* module);
   const Kernel* find_kernel(const LoadedModule* module, std::string_view name) const;
   Allocation* find_variable(LoadedModule* module, std::string_view name);

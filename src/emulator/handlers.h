@@ -7,7 +7,6 @@
 
 namespace kforge::emulator {
 
-using Handlers = std::array<Handler, kVariants>;
 inline Handlers same(Handler handler) { return {handler, handler, handler, handler}; }
 
 // What a variant observes.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emulator/code.h"
+#include "emulator/lane_shape.h"
 #include "emulator/race.h"
 #include "emulator/request.h"
 #include "emulator/shadow.h"
@@ -16,6 +17,13 @@
 #include "evidence/launch_log.h"
 
 namespace kforge::emulator {
+
+// What one op stored to one allocation: between which offsets in bytes, and how much in all.
+struct StoreTarget {
+  const Allocation* allocation = nullptr;
+  std::uint64_t first = 0, end = 0;
+  std::uint64_t bytes = 0;
+};
 
 // What an op did, when the profile is on. The first two are counted by the loop, the rest by its handler.
 struct OpProfile {
@@ -26,9 +34,17 @@ struct OpProfile {
   std::uint64_t shared_requests = 0, wavefronts = 0, wavefronts_ideal = 0;
   std::uint64_t local_requests = 0;
   std::uint64_t divergent = 0;
+  std::vector<StoreTarget> stores;
   std::uint32_t scattered = 0;          // full requests whose lanes were not consecutive
   std::uint32_t worst_global_waste = 0, worst_shared_waste = 0;
   std::unique_ptr<evidence::RequestExample> worst_global, worst_shared;
+};
+
+// What a memory op remembers of its last request.
+struct AccessMemo {
+  const LaneShape* shape = nullptr;     // of a full warp; always simple
+  Allocation* allocation = nullptr;     // of a global access
+  std::uint32_t new_shapes = 0;
 };
 
 // First violation of each (contract, kind, line), with a count.
@@ -58,6 +74,10 @@ struct Launch {
   Allocation* parameters = nullptr;
   std::vector<std::byte> uniforms;               // Bank::launch
   std::vector<OpProfile> ops;                    // by pc; empty unless profile
+  const SegmentCode* segments = nullptr;         // of the kernel, for the variant
+  std::vector<std::uint64_t> segment_runs;       // profile: whole runs of each
+  std::vector<AccessMemo> memos;                 // by pc
+  ShapePool shapes;
   ViolationLog* violations = nullptr;
   RaceDetector* races = nullptr;
   GlobalShadow* global_shadow = nullptr;
@@ -72,6 +92,8 @@ struct Launch {
   std::uint64_t clock = 0;                       // warp instructions so far: what %clock reads
   std::uint64_t instruction_limit = 0;           // of this launch; 0: none
   double seconds_limit = 0;
+  std::uint64_t* progress = nullptr;             // Limits::progress
+  std::uint64_t instructions_before = 0;         // of earlier launches under the same limits
 
   bool failed() const { return status != LaunchStatus::ok; }
   const evidence::SourcePosition& where(std::uint32_t location) const { return kernel->module->locations[location]; }

@@ -7,6 +7,7 @@
 
 #include "emulator/access.h"
 #include "emulator/handlers.h"
+#include "emulator/store_notes.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -104,7 +105,8 @@ struct Access {
       return fault_misaligned(w, op, request, bad);
     if constexpr (kProfile)
       if (op.source->mods.space != Space::constant) count_global(w, op, request);
-    Allocation* allocation = op.cache;
+    Allocation*& remembered = launch.memos[op.index].allocation;
+    Allocation* allocation = remembered;
     std::uint32_t rest = request.mask;
     while (rest != 0) {
       std::uint32_t inside = 0;
@@ -119,7 +121,7 @@ struct Access {
         window = {allocation->data, allocation->base, allocation->size, allocation};
         inside = lanes_inside(request.addresses, rest, window, request.bytes);
         if ((inside & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
-        op.cache = allocation;
+        remembered = allocation;
       }
       if (const Flow flow = in_allocation(w, op, window, request, inside); flow != Flow::next) return flow;
       rest &= ~inside;
@@ -137,6 +139,7 @@ struct Access {
         Request part = request;
         part.mask = lanes;
         mark_stored_bytes(*window.allocation, part);
+        if constexpr (kProfile) note_store(w, op, *window.allocation, part);
       }
     }
     if constexpr (kSafety) {

@@ -166,12 +166,26 @@ KernelProfile& profile_of(std::vector<KernelProfile>& profiles, const std::strin
   return profile;
 }
 
+// Stores to tensors are told apart by the tensor's name; all others are workspace.
+void add_stores(LineProfile& line, const std::vector<StoreTarget>& targets) {
+  for (const StoreTarget& target : targets) {
+    const bool named = target.allocation->kind == MemoryKind::device || target.allocation->kind == MemoryKind::managed;
+    const std::string tensor = named ? target.allocation->label : std::string();
+    auto range = std::find_if(line.stores.begin(), line.stores.end(), [&](const evidence::StoreRange& r) { return r.tensor == tensor; });
+    if (range == line.stores.end()) range = line.stores.insert(range, {tensor, target.first, target.end, 0});
+    range->first = std::min(range->first, target.first);
+    range->end = std::max(range->end, target.end);
+    range->bytes += target.bytes;
+  }
+}
+
 void add_op(LineProfile& line, const Op& op, const OpProfile& p, const Counters& counters) {
   line.counters += counters;
   if (p.requests != 0) {
     line.global_bytes_per_lane = std::max<std::uint32_t>(line.global_bytes_per_lane, std::uint32_t{op.bytes} * std::max<std::uint32_t>(1, op.list_count));
     if (p.scattered != 0) line.global_contiguous = false;
   }
+  add_stores(line, p.stores);
   keep_worse(line.worst_global, p.worst_global);
   keep_worse(line.worst_shared, p.worst_shared);
 }

@@ -75,6 +75,8 @@ void RaceDetector::end_block(BlockRaces* block) { engine_->end_block(block); }
 void RaceDetector::access(const RaceAccess& access) {
   if (access.mask != 0) engine_->access(access);
 }
+bool RaceDetector::access_shape(const ShapedAccess& access) { return engine_->access_shape(access); }
+void RaceDetector::replay_reads(BlockRaces* block) { engine_->replay_reads(block); }
 void RaceDetector::block_barrier(BlockRaces* block) { engine_->block_barrier(block); }
 void RaceDetector::named_barrier(BlockRaces* block, std::span<const std::uint32_t> arrived, std::span<const std::uint32_t> waited) {
   engine_->named_barrier(block, arrived, waited);

@@ -72,6 +72,18 @@ struct RaceAccess {
   std::uint32_t wrote = ~0u;                 // atomics: lanes that changed or may have changed memory (not a failed cas)
 };
 
+struct LaneShape;
+// A plain access of a full warp whose shape is known.
+struct ShapedAccess {
+  BlockRaces* block = nullptr;
+  const LaneShape* shape = nullptr;
+  std::uint64_t base = 0;            // address of lane 0, as in RaceAccess
+  Allocation* allocation = nullptr;  // null: shared
+  std::uint32_t warp = 0;
+  std::uint32_t location = 0;
+  bool store = false;
+};
+
 struct RaceParty {
   std::uint32_t block = 0;      // linear block index; kUnknown: several, not remembered
   std::uint32_t thread = 0;     // linear thread index in its block; kUnknown likewise
@@ -126,6 +138,9 @@ class RaceDetector {
   void end_block(BlockRaces* block);       // all its threads exited; the handle is dead
 
   void access(const RaceAccess& access);
+  // The short way of the same. False: nothing was done, and access() must be told; true: there is no race.
+  bool access_shape(const ShapedAccess& access);
+  void replay_reads(BlockRaces* block);   // the log of BlockRaces::reads is full
 
   // bar.sync 0 by all live threads. The epoch engine ignores who took part.
   void block_barrier(BlockRaces* block);

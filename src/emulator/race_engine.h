@@ -10,13 +10,44 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/lane_shape.h"
 #include "emulator/race.h"
 
 namespace kforge::emulator {
 
+// Plain full-warp loads of the shared window since the last barrier that have not been put into cells yet. Most intervals
+// between barriers only read, or read one part of the window and write another: there a load is one entry here, and the
+// barrier that ends the interval drops it, because it orders all reads before whatever comes. A write to a part
+// that was read, or a full log, has the entries replayed in order. Parts are 64 segments of the window, a bit each.
+struct SharedReadLog {
+  struct Entry {
+    const LaneShape* shape;
+    std::uint32_t base;         // offset of lane 0
+    std::uint32_t location;
+    std::uint32_t clock;        // of the warp
+    std::uint32_t warp;
+  };
+  static constexpr std::uint32_t kCapacity = 2048;
+
+  bool enabled = false;
+  std::uint8_t segment_shift = 0;
+  std::uint32_t count = 0;
+  std::uint64_t open_writes = 0;   // segments written since the last barrier
+  std::uint64_t logged = 0;        // segments that entries read
+  std::vector<Entry> entries;
+
+  std::uint64_t segments(std::uint64_t first, std::uint64_t bytes) const {
+    const std::uint64_t from = first >> segment_shift, to = (first + bytes - 1) >> segment_shift;
+    return (std::uint64_t{2} << to) - (std::uint64_t{1} << from);
+  }
+  void clear() { count = 0, open_writes = 0, logged = 0; }
+};
+
 struct BlockRaces {
   std::uint32_t linear = 0;
   std::uint32_t threads = 0;
+  std::array<std::uint32_t, 32> warp_clock{};      // epochs: of accesses made now
+  SharedReadLog reads;
 };
 
 // Owned by the engine for the time of one launch; an Allocation points at its own.
@@ -171,6 +202,10 @@ class RaceEngine {
   virtual BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) = 0;
   virtual void end_block(BlockRaces* block) = 0;
   virtual void access(const RaceAccess& access) = 0;
+  // False: nothing was done, use access(). True: done, and there was no race.
+  virtual bool access_shape(const ShapedAccess&) { return false; }
+  // Makes room in the block's log.
+  virtual void replay_reads(BlockRaces*) {}
   virtual void block_barrier(BlockRaces* block) = 0;
   virtual void named_barrier(BlockRaces*, std::span<const std::uint32_t> arrived, std::span<const std::uint32_t> waited) = 0;
   virtual void barrier_arrive(BlockRaces*, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) = 0;

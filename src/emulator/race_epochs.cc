@@ -33,13 +33,13 @@ struct GlobalCell {
 
 struct EpochBlock : BlockRaces {
   std::uint32_t barrier_clock = 0;                 // accesses up to here are ordered before all threads
-  std::array<std::uint32_t, 32> warp_clock{};      // of accesses made now
   CellChunk<SharedCell> shared;
 };
 
 // What one request needs to know of the accesses it meets.
 struct Here {
-  const RaceAccess& access;
+  const RaceAccess* access;   // null: of a known shape
+  bool load;
   std::uint32_t block;
   std::uint32_t warp;
   Slot block_limit;   // below: ordered before all threads of the block
@@ -75,7 +75,7 @@ template <class Cell>
 void merge(Cell& cell, std::uint32_t thread, const Here& here) {
   const Slot mine = here.stamp | thread;
   if (many_of(cell.slot) == kBlocks) {
-    if (here.access.kind == AccessKind::load) return;
+    if (here.load) return;
     cell.slot = with_many(mine, kBlocks);   // strong writes: the latest is kept, for follows_update
     set_block(cell, here);
     return;
@@ -100,8 +100,11 @@ class EpochEngine final : public RaceEngine {
   BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override;
   void end_block(BlockRaces* block) override { free_.push_back(static_cast<EpochBlock*>(block)); }
   void access(const RaceAccess& access) override;
+  bool access_shape(const ShapedAccess& access) override;
+  void replay_reads(BlockRaces* block) override;
   void block_barrier(BlockRaces* handle) override {
     auto& block = *static_cast<EpochBlock*>(handle);
+    block.reads.clear();
     block.barrier_clock = *std::max_element(block.warp_clock.begin(), block.warp_clock.end());
     block.warp_clock.fill(block.barrier_clock + 1);
   }
@@ -117,6 +120,14 @@ class EpochEngine final : public RaceEngine {
   void acquire(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) override {}
 
  private:
+  void order_with_log(EpochBlock& block, const RaceAccess& access);
+  bool shared_store(EpochBlock& block, const LaneShape& shape, std::uint64_t base, const Here& here);
+  bool shaped_global(const ShapedAccess& access, const Here& here);
+  bool shaped_row(CellChunk<GlobalCell>& chunk, std::uint32_t index, const Here& here);
+  template <class F>
+  bool for_stretches(Allocation& allocation, const LaneShape& shape, std::uint64_t offset, F f);
+  template <class Cell>
+  static bool is_clear(const CellChunk<Cell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here);
   void shared_access(EpochBlock& block, const Here& here);
   void shared_loads(CellChunk<SharedCell>& chunk, const Here& here);
   void global_access(const Here& here);
@@ -161,6 +172,10 @@ BlockRaces* EpochEngine::begin_block(std::uint32_t linear, std::uint32_t shared_
   }
   block.linear = linear;
   block.threads = threads_;
+  SharedReadLog& log = block.reads;
+  log.enabled = shared_bytes != 0;
+  log.segment_shift = static_cast<std::uint8_t>(std::max<int>(0, static_cast<int>(std::bit_width(std::max(1u, shared_bytes) - 1)) - 6));
+  if (log.enabled) log.entries.resize(SharedReadLog::kCapacity);
   block_barrier(&block);
   return &block;
 }
@@ -179,7 +194,7 @@ void EpochEngine::refine(CellChunk<Cell>& chunk, std::uint32_t shift) {
 template <class Cell>
 void EpochEngine::report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first,
                          Plane second, const Here& here) {
-  const RaceAccess& access = here.access;
+  const RaceAccess& access = *here.access;
   Race race;
   race.shared = access.allocation == nullptr;
   const std::uint64_t start = (*access.addresses)[lane];
@@ -230,13 +245,13 @@ void EpochEngine::touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32
 
 // The most frequent case of all: plain loads, cells as wide as the access, no strong accesses in the block.
 void EpochEngine::shared_loads(CellChunk<SharedCell>& chunk, const Here& here) {
-  const LaneAddresses& addresses = *here.access.addresses;
+  const LaneAddresses& addresses = *here.access->addresses;
   SharedCell* reads = plane_cells(chunk, kRead);
   const SharedCell* writes = plane_cells(chunk, kWrite);
   const std::uint32_t shift = chunk.shift;
   std::uint64_t previous = ~std::uint64_t{0};
   bool previous_shared = false;   // the last cell is known to be read by several warps, or by several lanes now
-  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+  for (std::uint32_t lanes = here.access->mask; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::uint64_t index = addresses[lane] >> shift;
     if (index == previous && previous_shared) continue;
@@ -254,36 +269,36 @@ void EpochEngine::shared_loads(CellChunk<SharedCell>& chunk, const Here& here) {
 
 void EpochEngine::shared_access(EpochBlock& block, const Here& here) {
   CellChunk<SharedCell>& chunk = block.shared;
-  const std::uint8_t shift = CellStore<SharedCell>::shift_of(here.access.bytes);
+  const std::uint8_t shift = CellStore<SharedCell>::shift_of(here.access->bytes);
   if (shift < chunk.shift) {
     refine(chunk, shift);
     finest_shared_ = std::min(finest_shared_, shift);
   }
-  const bool plain_load = here.access.kind == AccessKind::load && !here.access.strong;
-  if (plain_load && here.access.bytes == 1u << chunk.shift && chunk.planes[kStrongWrite] == nullptr) return shared_loads(chunk, here);
-  const std::uint32_t cells = std::max(1u, here.access.bytes >> chunk.shift);
-  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+  const bool plain_load = here.access->kind == AccessKind::load && !here.access->strong;
+  if (plain_load && here.access->bytes == 1u << chunk.shift && chunk.planes[kStrongWrite] == nullptr) return shared_loads(chunk, here);
+  const std::uint32_t cells = std::max(1u, here.access->bytes >> chunk.shift);
+  for (std::uint32_t lanes = here.access->mask; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-    const auto index = static_cast<std::uint32_t>((*here.access.addresses)[lane] >> chunk.shift);
-    const Plane plane = plane_of(here.access, lane);
+    const auto index = static_cast<std::uint32_t>((*here.access->addresses)[lane] >> chunk.shift);
+    const Plane plane = plane_of(*here.access, lane);
     for (std::uint32_t i = 0; i < cells; ++i) touch(chunk, index + i, lane, plane, here);
   }
 }
 
 void EpochEngine::global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset) {
-  touch(chunk, offset >> chunk.cell_shift(), 0, plane_of(here.access, 0), here);
+  touch(chunk, offset >> chunk.cell_shift(), 0, plane_of(*here.access, 0), here);
 }
 
 void EpochEngine::global_access(const Here& here) {
-  Allocation& allocation = *here.access.allocation;
-  const std::uint32_t bytes = here.access.bytes;
-  const bool row = is_row(here.access, allocation.base);
+  Allocation& allocation = *here.access->allocation;
+  const std::uint32_t bytes = here.access->bytes;
+  const bool row = is_row(*here.access, allocation.base);
   const std::uint8_t shift = CellStore<GlobalCell>::shift_of(bytes);
   std::uint64_t chunk_number = ~std::uint64_t{0};
   CellChunk<GlobalCell>* chunk = nullptr;
-  for (std::uint32_t lanes = here.access.mask; lanes != 0; lanes &= lanes - 1) {
+  for (std::uint32_t lanes = here.access->mask; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-    const std::uint64_t offset = (*here.access.addresses)[lane] - allocation.base;
+    const std::uint64_t offset = (*here.access->addresses)[lane] - allocation.base;
     if (offset >> kChunkShift != chunk_number) {
       chunk_number = offset >> kChunkShift;
       chunk = cells_.chunk(allocation, offset, bytes, row);
@@ -296,7 +311,7 @@ void EpochEngine::global_access(const Here& here) {
       continue;
     }
     const auto index = static_cast<std::uint32_t>(offset & (kChunkBytes - 1)) >> chunk->shift;
-    const Plane plane = plane_of(here.access, lane);
+    const Plane plane = plane_of(*here.access, lane);
     for (std::uint32_t i = 0; i < std::max(1u, bytes >> chunk->shift); ++i) touch(*chunk, index + i, lane, plane, here);
   }
 }
@@ -305,10 +320,164 @@ void EpochEngine::access(const RaceAccess& access) {
   auto& block = *static_cast<EpochBlock*>(access.block);
   const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
   const Slot clock = block.warp_clock[access.warp];
-  const Here here{access, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
+  const Here here{&access, access.kind == AccessKind::load, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
                   clock << kClockAt | Slot{location} << kLocationAt | Slot{access.kind == AccessKind::atomic} << kUpdateAt};
-  if (access.allocation == nullptr) shared_access(block, here);
-  else global_access(here);
+  if (access.allocation == nullptr) {
+    order_with_log(block, access);
+    shared_access(block, here);
+  } else {
+    global_access(here);
+  }
+}
+
+// ---- known shapes --------------------------------------------------------------------------------------------------
+
+void EpochEngine::order_with_log(EpochBlock& block, const RaceAccess& access) {
+  SharedReadLog& log = block.reads;
+  if (!log.enabled) return;
+  std::uint64_t segments = 0;
+  for (std::uint32_t lanes = access.mask; lanes != 0; lanes &= lanes - 1)
+    segments |= log.segments((*access.addresses)[static_cast<std::size_t>(std::countr_zero(lanes))], access.bytes);
+  if ((segments & log.logged) != 0) replay_reads(&block);
+  if (access.kind != AccessKind::load) log.open_writes |= segments;
+}
+
+void EpochEngine::replay_reads(BlockRaces* handle) {
+  auto& block = *static_cast<EpochBlock*>(handle);
+  SharedReadLog& log = block.reads;
+  const std::uint32_t count = std::exchange(log.count, 0);
+  log.logged = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const SharedReadLog::Entry& entry = log.entries[i];
+    const LaneAddresses addresses = entry.shape->addresses(entry.base);
+    RaceAccess access;
+    access.block = handle;
+    access.warp = entry.warp;
+    access.mask = ~0u;
+    access.bytes = entry.shape->bytes;
+    access.addresses = &addresses;
+    access.location = entry.location;
+    const std::uint32_t location = entry.location <= kMaxLocation ? entry.location : 0;
+    const Slot clock = Slot{entry.clock} << kClockAt;
+    shared_access(block, {&access, true, block.linear, entry.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock, clock | Slot{location} << kLocationAt});
+  }
+}
+
+// Whether the accesses that a plane's cell remembers all come before this one.
+template <class Cell>
+bool EpochEngine::is_clear(const CellChunk<Cell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here) {
+  for (; planes != 0; planes &= planes - 1) {
+    const Cell& cell = chunk.planes[static_cast<std::size_t>(std::countr_zero(planes))][index];
+    if (cell.slot != 0 && !is_ordered(cell, here.warp * 32 + lane, here)) return false;
+  }
+  return true;
+}
+
+// Planes that the access conflicts with and that the chunk has.
+template <class Cell>
+std::uint32_t conflicting_planes(const CellChunk<Cell>& chunk, bool store) {
+  std::uint32_t planes = 0;
+  for (std::uint32_t k = 0; k < kPlanes; ++k)
+    planes |= static_cast<std::uint32_t>(kConflicts[store ? kWrite : kRead][k] && chunk.planes[k] != nullptr) << k;
+  return planes;
+}
+
+bool EpochEngine::shared_store(EpochBlock& block, const LaneShape& shape, std::uint64_t base, const Here& here) {
+  CellChunk<SharedCell>& chunk = block.shared;
+  if (shape.units != 32 || shape.bytes < 1u << chunk.shift || chunk.planes[kStrongWrite] != nullptr || chunk.planes[kStrongRead] != nullptr) return false;
+  SharedReadLog& log = block.reads;
+  const std::uint64_t segments = log.segments(base + static_cast<std::uint64_t>(shape.low), shape.span);
+  if ((segments & log.logged) != 0) replay_reads(&block);
+  SharedCell* writes = plane_cells(chunk, kWrite);
+  const SharedCell* reads = plane_cells(chunk, kRead);
+  const std::uint32_t cells = shape.bytes >> chunk.shift, first_thread = here.warp * 32;
+  std::array<std::uint32_t, 32> first;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) first[lane] = (static_cast<std::uint32_t>(base) + shape.delta32[lane]) >> chunk.shift;
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    for (std::uint32_t i = first[lane]; i < first[lane] + cells; ++i) {
+      if (std::max(writes[i].slot, reads[i].slot) < here.block_limit) continue;
+      if (!is_ordered(writes[i], first_thread + lane, here) || !is_ordered(reads[i], first_thread + lane, here)) return false;
+    }
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    for (std::uint32_t i = first[lane]; i < first[lane] + cells; ++i) writes[i].slot = here.stamp | (first_thread + lane);
+  log.open_writes |= segments;
+  return true;
+}
+
+bool EpochEngine::shaped_row(CellChunk<GlobalCell>& chunk, std::uint32_t index, const Here& here) {
+  if (!is_clear(chunk, conflicting_planes(chunk, !here.load), index, 0, here)) return false;
+  GlobalCell& cell = plane_cells(chunk, here.load ? kRead : kWrite)[index];
+  if (here.load) {
+    merge(cell, here.warp * 32, here);
+  } else {
+    cell.slot = here.stamp | (here.warp * 32);
+    set_block(cell, here);
+  }
+  return true;
+}
+
+// f(chunk, first cell, first unit, units) for each stretch of neighbouring units within a chunk, ascending; stops when f is false or
+// a chunk is not of the plain kind.
+template <class F>
+bool EpochEngine::for_stretches(Allocation& allocation, const LaneShape& shape, std::uint64_t offset, F f) {
+  for (std::uint32_t k = 0; k < shape.runs; ++k) {
+    const LaneShape::Run run = shape.run[k];
+    std::uint64_t at = offset + static_cast<std::uint64_t>(static_cast<std::int64_t>(shape.unit_delta[run.first]));
+    for (std::uint32_t done = 0; done < run.count;) {
+      CellChunk<GlobalCell>* chunk = cells_.chunk(allocation, at, shape.bytes, false);
+      if (chunk == nullptr || chunk->rows || shape.bytes < 1u << chunk->shift) return false;
+      const std::uint32_t here = static_cast<std::uint32_t>(at & (kChunkBytes - 1));
+      const std::uint32_t units = std::min<std::uint32_t>(run.count - done, std::max(1u, (kChunkBytes - here) / shape.bytes));
+      if (!f(*chunk, here >> chunk->shift, run.first + done, units)) return false;
+      done += units;
+      at += std::uint64_t{units} * shape.bytes;
+    }
+  }
+  return true;
+}
+
+bool EpochEngine::shaped_global(const ShapedAccess& access, const Here& here) {
+  const LaneShape& shape = *access.shape;
+  Allocation& allocation = *access.allocation;
+  const std::uint64_t offset = access.base - allocation.base;
+  if (shape.consecutive && shape.bytes <= 16 && (offset & (32 * shape.bytes - 1)) == 0) {
+    CellChunk<GlobalCell>* chunk = cells_.chunk(allocation, offset, shape.bytes, true);
+    if (chunk != nullptr && chunk->rows && chunk->shift == CellStore<GlobalCell>::shift_of(shape.bytes))
+      return shaped_row(*chunk, static_cast<std::uint32_t>(offset & (kChunkBytes - 1)) >> chunk->cell_shift(), here);
+  }
+  if (access.store && shape.units != 32) return false;
+  const bool clear = for_stretches(allocation, shape, offset, [&](const CellChunk<GlobalCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
+    const std::uint32_t planes = conflicting_planes(chunk, access.store), cells = shape.bytes >> chunk.shift;
+    for (std::uint32_t i = 0; planes != 0 && i < units * cells; ++i)
+      if (!is_clear(chunk, planes, index + i, shape.unit_lane[unit + i / cells], here)) return false;
+    return true;
+  });
+  if (!clear) return false;
+  for_stretches(allocation, shape, offset, [&](CellChunk<GlobalCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
+    GlobalCell* cell = plane_cells(chunk, access.store ? kWrite : kRead) + index;
+    const std::uint32_t cells = shape.bytes >> chunk.shift, first_thread = here.warp * 32;
+    for (std::uint32_t u = unit; u < unit + units; ++u)
+      for (std::uint32_t i = 0; i < cells; ++i, ++cell) {
+        if (access.store) {
+          cell->slot = here.stamp | (first_thread + shape.unit_lane[u]);
+          set_block(*cell, here);
+        } else if (many_of(cell->slot) != kBlocks) {
+          merge(*cell, first_thread + shape.unit_lane[u], here);
+          if (shape.unit_lane[u] != shape.unit_last_lane[u]) merge(*cell, first_thread + shape.unit_last_lane[u], here);
+        }
+      }
+    return true;
+  });
+  return true;
+}
+
+bool EpochEngine::access_shape(const ShapedAccess& access) {
+  auto& block = *static_cast<EpochBlock*>(access.block);
+  const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
+  const Slot clock = Slot{block.warp_clock[access.warp]} << kClockAt;
+  const Here here{nullptr, !access.store, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock, clock | Slot{location} << kLocationAt};
+  if (access.allocation != nullptr) return shaped_global(access, here);
+  return access.store && shared_store(block, *access.shape, access.base, here);
 }
 
 }  // namespace

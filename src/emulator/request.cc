@@ -124,6 +124,20 @@ bool partners_agree(const LaneAddresses& addresses, std::uint32_t mask, std::uin
   return true;
 }
 
+// The rule of contracts.md for requests that are split: `lanes_per_part` lanes at a time.
+WavefrontCount count_parts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes, std::uint32_t lanes_per_part) {
+  const std::uint32_t part = lanes_per_part >= 32 ? ~0u : (1u << lanes_per_part) - 1;
+  const auto unit_shift = static_cast<std::uint32_t>(std::countr_zero(bytes));
+  WavefrontCount result;
+  for (std::uint32_t first = 0; first < 32; first += lanes_per_part) {
+    const std::uint32_t lanes = mask & part << first;
+    if (lanes == 0) continue;
+    result.wavefronts += busiest_group(addresses, lanes, unit_shift);
+    ++result.ideal;
+  }
+  return result;
+}
+
 }  // namespace
 
 SectorCount count_sectors(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
@@ -146,16 +160,12 @@ WavefrontCount count_wavefronts(const LaneAddresses& addresses, std::uint32_t ma
   }
   std::uint32_t lanes_per_part = 32 * kBankBytes / bytes;
   if (partners_agree(addresses, mask, 1) || partners_agree(addresses, mask, 2)) lanes_per_part *= 2;
-  const std::uint32_t part = lanes_per_part >= 32 ? ~0u : (1u << lanes_per_part) - 1;
-  const auto unit_shift = static_cast<std::uint32_t>(std::countr_zero(bytes));
-  WavefrontCount result;
-  for (std::uint32_t first = 0; first < 32; first += lanes_per_part) {
-    const std::uint32_t lanes = mask & part << first;
-    if (lanes == 0) continue;
-    result.wavefronts += busiest_group(addresses, lanes, unit_shift);
-    ++result.ideal;
-  }
-  return result;
+  return count_parts(addresses, mask, bytes, lanes_per_part);
+}
+
+WavefrontCount count_store_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
+  if (bytes <= kBankBytes) return count_wavefronts(addresses, mask, bytes);
+  return mask == 0 ? WavefrontCount{} : count_parts(addresses, mask, bytes, 32 * kBankBytes / bytes);
 }
 
 std::optional<std::uint32_t> smallest_padding(std::span<const ObservedRequest> requests, std::uint64_t array_base,

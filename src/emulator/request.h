@@ -32,8 +32,10 @@ struct WavefrontCount {
   std::uint32_t wavefronts = 0;
   std::uint32_t ideal = 0;           // the parts left after merging (contracts.md, "Shared-memory wavefronts")
 };
-// `addresses` are offsets in the block's shared window.
+// Of a load. `addresses` are offsets in the block's shared window.
 WavefrontCount count_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
+// The same of a store: its parts never merge, however the lanes agree (seen on an H200: docs/h200-goldens.md).
+WavefrontCount count_store_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
 
 // The count of one instruction's last request, used again when the next one is the same but for a whole number of periods (a
 // loop that walks through a tile): counts depend on addresses only up to that. Keep one an instruction and kind of count.

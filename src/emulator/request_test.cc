@@ -31,9 +31,9 @@ bool slow_agree(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_
   return true;
 }
 
-WavefrontCount slow_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {
+WavefrontCount slow_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes, bool store = false) {
   std::uint32_t parts = bytes <= 4 ? 1 : bytes / 4;
-  if (parts > 1 && (slow_agree(addresses, mask, 1) || slow_agree(addresses, mask, 2))) parts /= 2;
+  if (!store && parts > 1 && (slow_agree(addresses, mask, 1) || slow_agree(addresses, mask, 2))) parts /= 2;
   WavefrontCount result;
   for (std::uint32_t part = 0; part < parts; ++part) {
     std::map<std::uint64_t, std::set<std::uint64_t>> words_of_bank;
@@ -65,6 +65,9 @@ void expect_same(const LaneAddresses& addresses, std::uint32_t mask, std::uint32
   const WavefrontCount waves = count_wavefronts(addresses, mask, bytes), slow_waves = slow_wavefronts(addresses, mask, bytes);
   ASSERT_EQ(waves.wavefronts, slow_waves.wavefronts) << "mask " << mask << " bytes " << bytes;
   ASSERT_EQ(waves.ideal, slow_waves.ideal);
+  const WavefrontCount stores = count_store_wavefronts(addresses, mask, bytes), slow_stores = slow_wavefronts(addresses, mask, bytes, true);
+  ASSERT_EQ(stores.wavefronts, slow_stores.wavefronts) << "mask " << mask << " bytes " << bytes;
+  ASSERT_EQ(stores.ideal, slow_stores.ideal);
 }
 
 TEST(Sectors, ConsecutiveAlignedWordsTouchFour) {
@@ -124,6 +127,14 @@ LaneAddresses two_rows_of_16(std::uint32_t pitch_words) {
 TEST(Wavefronts, PaddingARowOf16To17WordsCausesAConflict) {
   EXPECT_EQ(count_wavefronts(two_rows_of_16(16), ~0u, 4).wavefronts, 1u);
   EXPECT_EQ(count_wavefronts(two_rows_of_16(17), ~0u, 4).wavefronts, 2u);
+}
+
+TEST(Wavefronts, PartsOfStoresNeverMerge) {
+  EXPECT_EQ(count_store_wavefronts(strided(0, 0), ~0u, 4).wavefronts, 1u);
+  EXPECT_EQ(count_store_wavefronts(strided(0, 0), ~0u, 8).wavefronts, 2u);
+  EXPECT_EQ(count_store_wavefronts(strided(0, 0), ~0u, 16).wavefronts, 4u);
+  EXPECT_EQ(count_store_wavefronts(strided(0, 0), ~0u, 16).ideal, 4u);
+  EXPECT_EQ(count_store_wavefronts(strided(0, 16), 0xff, 16).ideal, 1u);
 }
 
 TEST(Wavefronts, InactivePartnersDoNotPreventMerging) {

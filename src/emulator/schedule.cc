@@ -17,12 +17,14 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <numeric>
 #include <random>
 
 #include "emulator/handlers.h"
+#include "emulator/segment_code.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -143,6 +145,52 @@ bool came_back(Warp& w) {
 
 // ---- one warp ------------------------------------------------------------------------------------------------------
 
+// Counts for the first `count` ops of a segment that was left early.
+template <bool kProfile>
+std::uint64_t count_partly(Launch& launch, const Segment& segment, std::uint32_t count) {
+  std::uint64_t lanes = 0;
+  for (std::uint32_t pc = segment.first; pc < segment.first + count; ++pc) {
+    const std::uint32_t unguarded = launch.kernel->code[pc].guard == kNoSlot ? 32 : 0;
+    lanes += unguarded;
+    if constexpr (kProfile) {
+      ++launch.ops[pc].executions;
+      launch.ops[pc].lanes += unguarded;
+      launch.ops[pc].active_lanes += 32;
+    }
+  }
+  return lanes;
+}
+
+// Runs a segment; returns the flow of its last op, and adds what was executed.
+template <bool kProfile>
+Flow run_segment(Warp& w, const Segment& segment, std::uint64_t& used, std::uint64_t& threads, std::uint32_t& pc) {
+  Launch& launch = *w.launch;
+  SegmentRun run{0, launch.ops.data()};
+  const std::uint64_t result = segment.run(&w, &run);
+  const auto count = static_cast<std::uint32_t>(result >> 8);
+  used += count;
+  pc = segment.first + count - 1;
+  if (count == segment.end - segment.first) {
+    threads += std::uint64_t{32} * segment.unguarded + run.guarded_lanes;
+    if constexpr (kProfile) ++launch.segment_runs[segment.index];
+  } else {
+    threads += count_partly<kProfile>(launch, segment, count) + run.guarded_lanes;
+  }
+  return static_cast<Flow>(result & 0xff);
+}
+
+// What whole runs of segments mean for their ops.
+void add_segment_runs(Launch& launch) {
+  for (const Segment& segment : launch.segments->segments()) {
+    const std::uint64_t runs = std::exchange(launch.segment_runs[segment.index], 0);
+    for (std::uint32_t pc = segment.first; launch.profile && pc < segment.end; ++pc) {
+      launch.ops[pc].executions += runs;
+      launch.ops[pc].lanes += launch.kernel->code[pc].guard == kNoSlot ? 32 * runs : 0;
+      launch.ops[pc].active_lanes += 32 * runs;
+    }
+  }
+}
+
 template <Variant kVariant>
 Outcome run_warp(Warp& w, std::uint64_t quantum) {
   Launch& launch = *w.launch;
@@ -164,22 +212,27 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
   if (w.active == 0 && !pick(w, false)) return nothing_ready();
   if (w.visited) start_watch(w);
   for (;;) {
-    const std::uint32_t pc = w.pc;
-    const Op& op = code[pc];
-    std::uint32_t mask = w.active;
-    if (op.guard != kNoSlot) mask &= predicate(w.bases[0] + op.guard) ^ op.guard_flip;
-    const std::uint32_t lanes = mask == kFullMask ? 32 : static_cast<std::uint32_t>(std::popcount(mask));
-    if constexpr (Observes<kVariant>::profile) {
-      ++launch.ops[pc].executions;
-      launch.ops[pc].lanes += lanes;
-      launch.ops[pc].active_lanes += op.guard == kNoSlot ? lanes : static_cast<std::uint32_t>(std::popcount(w.active));
-    }
-    threads += lanes;
-    ++used;
+    std::uint32_t pc = w.pc;
     Flow flow = Flow::next;
-    if (Observes<kVariant>::safety && w.tainted) [[unlikely]] flow = run_tainted(w, op, mask, op.run[kIndex]);
-    else if (mask != 0) flow = op.run[kIndex](w, op, mask);
-    if (Observes<kVariant>::safety && mask == 0 && op.watch != kNoSlot) op.run[kIndex](w, op, 0);
+    const bool plain = w.active == kFullMask && !(Observes<kVariant>::safety && w.tainted);
+    if (const Segment* segment = plain ? launch.segments->at(pc) : nullptr; segment != nullptr && segment->end <= w.stop_pc) {
+      flow = run_segment<Observes<kVariant>::profile>(w, *segment, used, threads, pc);
+    } else {
+      const Op& op = code[pc];
+      std::uint32_t mask = w.active;
+      if (op.guard != kNoSlot) mask &= predicate(w.bases[0] + op.guard) ^ op.guard_flip;
+      const std::uint32_t lanes = mask == kFullMask ? 32 : static_cast<std::uint32_t>(std::popcount(mask));
+      if constexpr (Observes<kVariant>::profile) {
+        ++launch.ops[pc].executions;
+        launch.ops[pc].lanes += lanes;
+        launch.ops[pc].active_lanes += op.guard == kNoSlot ? lanes : static_cast<std::uint32_t>(std::popcount(w.active));
+      }
+      threads += lanes;
+      ++used;
+      if (Observes<kVariant>::safety && w.tainted) [[unlikely]] flow = run_tainted(w, op, mask, op.run[kIndex]);
+      else if (mask != 0) flow = op.run[kIndex](w, op, mask);
+      if (Observes<kVariant>::safety && mask == 0 && op.watch != kNoSlot) op.run[kIndex](w, op, 0);
+    }
     if (flow == Flow::next) [[likely]] {
       ++w.pc;
       if (w.pc < w.stop_pc && used < quantum) continue;
@@ -301,6 +354,13 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
   return block;
 }
 
+// Per quantum of a warp: somebody outside tells a slow launch from a stuck one by it.
+void tell_progress(const Launch& launch) {
+  if (launch.progress != nullptr) std::atomic_ref(*launch.progress).store(launch.instructions_before + launch.thread_instructions, std::memory_order_relaxed);
+}
+
+bool over_instructions(const Launch& launch) { return launch.instruction_limit != 0 && launch.thread_instructions > launch.instruction_limit; }
+
 // Runs every warp of the block in turn until none moves, or for a while. True: something other than spinning happened.
 bool run_block(Launch& launch, Block& block, std::uint64_t quantum, std::mt19937_64* random) {
   constexpr int kRounds = 64;
@@ -314,11 +374,12 @@ bool run_block(Launch& launch, Block& block, std::uint64_t quantum, std::mt19937
       if (w.done()) continue;
       const std::uint64_t before = launch.clock;
       const Outcome outcome = run(w, random != nullptr ? quantum / 2 + (*random)() % quantum : quantum);
+      tell_progress(launch);
       if (outcome == Outcome::failed) return true;
       moved |= outcome == Outcome::done || outcome == Outcome::quantum || (outcome == Outcome::blocked && launch.clock != before);
     }
     any |= moved;
-    if (!moved) break;
+    if (!moved || over_instructions(launch)) break;
   }
   return any;
 }
@@ -436,7 +497,7 @@ class Grid {
   }
 
   void check_limits() {
-    if (launch_.failed() || launch_.instruction_limit == 0 || launch_.thread_instructions <= launch_.instruction_limit) return;
+    if (launch_.failed() || !over_instructions(launch_)) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (seconds <= launch_.seconds_limit) return;
     launch_.status = LaunchStatus::limit;
@@ -455,6 +516,9 @@ class Grid {
 
 }  // namespace
 
-void run_grid(Launch& launch, const ScheduleOptions& options) { Grid(launch, options).run(); }
+void run_grid(Launch& launch, const ScheduleOptions& options) {
+  Grid(launch, options).run();
+  add_segment_runs(launch);
+}
 
 }  // namespace kforge::emulator

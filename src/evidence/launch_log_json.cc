@@ -37,9 +37,14 @@ template <class Visitor> void fields(Visitor& v, RequestExample& r) {
   v("block", r.block); v("warp", r.warp); v("measured", r.measured); v("ideal", r.ideal);
 }
 
+template <class Visitor> void fields(Visitor& v, StoreRange& r) {
+  v("tensor", r.tensor); v("first", r.first); v("end", r.end); v("bytes", r.bytes);
+}
+
 template <class Visitor> void fields(Visitor& v, LineProfile& l) {
   v("position", l.position); v("counters", l.counters); v("global_bytes_per_lane", l.global_bytes_per_lane);
   v("global_contiguous", l.global_contiguous); v("worst_global", l.worst_global); v("worst_shared", l.worst_shared);
+  v("stores", l.stores);
 }
 
 template <class Visitor> void fields(Visitor& v, LaunchShape& s) {

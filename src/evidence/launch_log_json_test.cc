@@ -30,6 +30,7 @@ LaunchLog full_log() {
   line.worst_global.active_mask = ~0u;
   line.worst_global.lane_addresses[31] = ~std::uint64_t{0};
   line.worst_shared = {1, 2, {}, {3, 4, 5}, 6, 7, 8};
+  line.stores = {{"y", 13, 14, 15}};
   kernel.lines = {line, {}};
   kernel.independent_loads = 0.1;
   kernel.sampled = true;
@@ -54,6 +55,7 @@ TEST(LaunchLogJson, AFullLogComesBackTheSame) {
   EXPECT_EQ(to_json(back), text);
   EXPECT_EQ(back.kernels[0].totals, full_log().kernels[0].totals);
   EXPECT_EQ(back.kernels[0].lines[0].worst_global.lane_addresses[31], ~std::uint64_t{0});
+  EXPECT_EQ(back.kernels[0].lines[0].stores.at(0).tensor, "y");
   EXPECT_EQ(back.violations[0].where, position(20));
   EXPECT_EQ(back.violations[0].other, position(30));
   EXPECT_EQ(back.returned, -700);

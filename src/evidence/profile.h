@@ -36,6 +36,13 @@ struct RequestExample {
   bool present() const { return active_mask != 0; }
 };
 
+// What a line's stores and atomics wrote of one allocation.
+struct StoreRange {
+  std::string tensor;                       // its name in the task; "" for any other memory
+  std::uint64_t first = 0, end = 0;         // offsets in bytes: the lowest written, and past the highest
+  std::uint64_t bytes = 0;                  // written in all, repetitions included
+};
+
 struct LineProfile {
   SourcePosition position;
   Counters counters;
@@ -43,6 +50,7 @@ struct LineProfile {
   bool global_contiguous = false;           // every full request's lanes were consecutive
   RequestExample worst_global;              // the request that wastes most sectors, if any wastes
   RequestExample worst_shared;              // the request with most extra wavefronts, if any
+  std::vector<StoreRange> stores;           // to global memory
 };
 
 struct LaunchShape {

@@ -1,0 +1,13 @@
+// Which instructions store to which allocation, and between which offsets: what names the line that stores a tensor when the tensor
+// turns out to be wrong (numerics, launch.coverage). One small list an instruction, kept while a launch is profiled.
+#pragma once
+
+#include "emulator/access.h"
+#include "emulator/launch.h"
+
+namespace kforge::emulator {
+
+// `part.mask`: the lanes that fall into `allocation`.
+void note_store(Warp& warp, const Op& op, const Allocation& allocation, const Request& part);
+
+}  // namespace kforge::emulator
