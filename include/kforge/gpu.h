@@ -15,7 +15,7 @@ struct GpuSummary {
   double memory_gib = 0, dram_gb_per_s = 0;
   double fp32_tflops = 0, tensor_f16_tflops = 0;  // at the boost clock, dense
   std::string untargetable;                       // empty when `check` can target it, else the reason
-  std::vector<std::string> description;           // lines for people
+  std::vector<std::string> description;           // lines for people; of gpu(), not of gpus()
 };
 
 // All built-in data sheets, in order of architecture.

@@ -21,6 +21,11 @@ std::string& answer() {
   return *text;
 }
 
+std::uint64_t*& progress() {
+  static std::uint64_t* counter = nullptr;
+  return counter;
+}
+
 Allocation* find(Context& context, const void* pointer) {
   return context.device() == nullptr ? nullptr : context.device()->memory().find(reinterpret_cast<Address>(pointer));
 }
@@ -201,7 +206,7 @@ KFORGE_EXPORTED int kforge_cudart_describe_layout(const void* pointer, const std
 KFORGE_EXPORTED void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, double seconds, std::uint64_t sampled_blocks) {
   Context& context = Context::get();
   const std::lock_guard lock(context.mutex);
-  begin_call(context, stream, {thread_instructions, seconds}, sampled_blocks);
+  begin_call(context, stream, {thread_instructions, seconds, progress()}, sampled_blocks);
 }
 
 KFORGE_EXPORTED void kforge_cudart_mark_uninitialised(const void* pointer, std::size_t bytes) {
@@ -211,6 +216,11 @@ KFORGE_EXPORTED void kforge_cudart_mark_uninitialised(const void* pointer, std::
   if (allocation == nullptr) return;
   const std::uint64_t offset = reinterpret_cast<emulator::Address>(pointer) - allocation->base;
   context.device()->global_shadow().mark_range(*allocation, offset, std::min<std::uint64_t>(bytes, allocation->size - offset), false);
+}
+
+KFORGE_EXPORTED void kforge_cudart_show_progress(std::uint64_t* thread_instructions) {
+  const std::lock_guard lock(Context::get().mutex);
+  progress() = thread_instructions;
 }
 
 KFORGE_EXPORTED const char* kforge_cudart_end_call(int returned) {

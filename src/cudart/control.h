@@ -25,6 +25,9 @@ void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, d
 // Marks the bytes as never written (fresh outputs and workspaces).
 void kforge_cudart_mark_uninitialised(const void* device_pointer, std::size_t bytes);
 
+// Where the thread-instructions of the running call are kept from now on, for a watcher in another process (shared memory); null: nowhere.
+void kforge_cudart_show_progress(std::uint64_t* thread_instructions);
+
 // Ends the call: runs what is still queued, checks that all work was ordered before the given stream, and returns
 // evidence::to_json(LaunchLog).
 const char* kforge_cudart_end_call(int returned);

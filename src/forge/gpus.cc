@@ -6,8 +6,7 @@
 namespace kforge {
 namespace {
 
-GpuSummary summary(const hardware::DataSheet& sheet) {
-  const hardware::GpuRow row = hardware::gpu_row(sheet);
+GpuSummary summary(const hardware::GpuRow& row) {
   GpuSummary out;
   out.name = row.name;
   out.product = row.product;
@@ -20,21 +19,24 @@ GpuSummary summary(const hardware::DataSheet& sheet) {
   out.fp32_tflops = row.fp32_tflops;
   out.tensor_f16_tflops = row.f16_tensor_tflops;
   out.untargetable = row.untargetable;
-  out.description = hardware::describe(sheet);
   return out;
 }
 
 }  // namespace
 
-Expected<GpuSummary> gpu(const std::string& name) { return hardware::find_sheet(name).map(summary); }
+Expected<GpuSummary> gpu(const std::string& name) {
+  const auto sheet = hardware::find_sheet(name);
+  if (!sheet) return Unexpected(sheet.error());
+  GpuSummary out = summary(hardware::gpu_row(*sheet));
+  out.description = hardware::describe(*sheet);
+  return out;
+}
 
 Expected<std::vector<GpuSummary>> gpus() {
+  const auto rows = hardware::gpu_rows();
+  if (!rows) return Unexpected(rows.error());
   std::vector<GpuSummary> all;
-  for (const std::string& name : hardware::sheet_names()) {
-    auto one = gpu(name);
-    if (!one) return Unexpected(one.error());
-    all.push_back(std::move(*one));
-  }
+  for (const hardware::GpuRow& row : *rows) all.push_back(summary(row));
   return all;
 }
 

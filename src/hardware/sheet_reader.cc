@@ -10,15 +10,9 @@
 
 #include <fmt/format.h>
 
-// The same settings as in task/toml_document.cc, which says why: both end up in one program, so they must agree.
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#define TOML_EXCEPTIONS 0
-#define TOML_MAX_NESTED_VALUES 16
-#include <toml++/toml.h>
-
 #include "base/files.h"
 #include "base/text.h"
+#include "base/tomlplusplus.h"
 #include "hardware/data_sheet.h"
 
 namespace kforge::hardware {

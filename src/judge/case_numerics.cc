@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "judge/correctness.h"
 
 namespace kforge::judge {
 namespace {
@@ -94,8 +93,10 @@ std::string NumericsJudge::judge(const task::Tensor& tensor, const std::vector<D
     report->tensors.push_back(report_of(tensor.name, errors));
   }
   if (errors.passed) return {};
-  Finding finding = make_finding("numerics", about.storing, candidate);
-  finding.kernel = about.kernel.empty() ? "" : readable_kernel(about.kernel);
+  const std::size_t worst = errors.worst_index < 0 ? 0 : byte_offset(about.layout, static_cast<std::size_t>(errors.worst_index), tensor.dtype);
+  const StoringLine storing = errors.worst_index < 0 ? about.storing.busiest() : about.storing.nearest(worst);
+  Finding finding = make_finding("numerics", storing.position, candidate);
+  finding.kernel = storing.kernel.empty() ? "" : readable_kernel(storing.kernel);
   finding.measured = fmt::format("{} of {} elements of '{}' wrong, relative L2 {:.3g}", errors.mismatched, errors.elements, tensor.name, errors.rel_l2);
   finding.message = fmt::format("{}: {} [{}]", tensor.name, errors.why, about.label);
   if (errors.worst_index >= 0)
@@ -119,7 +120,7 @@ std::string NumericsJudge::see(const trial::CallEvidence& call, const std::strin
     now.sizes = call.run.sizes;
     now.values = call.run.values;
     now.layout = task::layout(*tensor, call.run.sizes).value_or(task::TensorLayout{});
-    now.storing = storing_line(call.log, &now.kernel);
+    now.storing = StoringLines(call.log, tensor->name);
     if (now.layout.elements >= kPooledBelow) {
       const Draw draw{output.bytes, output.reference, {}, inputs};
       const std::string wrong = judge(*tensor, {draw}, now, candidate, &report, findings);

@@ -10,6 +10,7 @@
 
 #include "judge/findings.h"
 #include "judge/numerics.h"
+#include "judge/storing_line.h"
 #include "kforge/verdict.h"
 #include "task/task.h"
 #include "trial/trial.h"
@@ -43,8 +44,7 @@ class NumericsJudge {
     std::vector<const task::Tensor*> input_tensors;
     std::vector<task::TensorLayout> input_layouts;
     task::TensorLayout layout;
-    evidence::SourcePosition storing;
-    std::string kernel;
+    StoringLines storing;
     task::Sizes sizes;
     std::string values;
   };

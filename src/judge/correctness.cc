@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "judge/contract_table.h"
+#include "judge/storing_line.h"
 #include "ptx/checks.h"
 #include "task/cases.h"
 #include "task/dtype_convert.h"
@@ -55,17 +56,6 @@ void judge_ending(const trial::CallEvidence& call, const std::string& candidate,
   if (why.empty()) why = fmt::format("{}: {}", contract, call.log.ending_detail);
 }
 
-// Offset in bytes of the element with the row-major index `element`.
-std::size_t offset_of(const task::TensorLayout& layout, std::size_t element, task::Dtype dtype) {
-  std::size_t at = 0;
-  for (std::size_t d = layout.shape.size(); d-- > 0;) {
-    const auto extent = static_cast<std::size_t>(layout.shape[d]);
-    at += element % extent * static_cast<std::size_t>(layout.strides[d]);
-    element /= extent;
-  }
-  return at * task::size_bytes(dtype);
-}
-
 // Every element that still holds what it was given is one that the reference leaves as it is (a scatter-add touches some rows
 // only): nobody had to write it. False when there is no reference to ask.
 bool rest_stays_as_given(const task::Tensor& tensor, std::span<const std::byte> given, const trial::Output& output,
@@ -73,7 +63,7 @@ bool rest_stays_as_given(const task::Tensor& tensor, std::span<const std::byte> 
   const auto layout = task::layout(tensor, sizes);
   if (!layout || output.reference.size() != static_cast<std::size_t>(layout->elements) || given.size() != output.bytes.size()) return false;
   for (std::size_t i = 0; i < output.reference.size(); ++i) {
-    const std::size_t at = offset_of(*layout, i, tensor.dtype);
+    const std::size_t at = byte_offset(*layout, i, tensor.dtype);
     if (std::memcmp(&given[at], &output.bytes[at], task::size_bytes(tensor.dtype)) != 0) continue;
     if (task::load_element(tensor.dtype, &given[at]) != task::round_to(tensor.dtype, output.reference[i])) return false;
   }
@@ -95,13 +85,20 @@ bool needs_no_write(const task::Task& task, const trial::CallEvidence& call, con
   return false;
 }
 
+std::uint64_t first_unwritten_byte(const task::Task& task, const trial::CallEvidence& call, const evidence::Coverage& coverage) {
+  for (const task::Tensor& tensor : task.tensors)
+    if (tensor.name == coverage.tensor)
+      if (const auto layout = task::layout(tensor, call.run.sizes)) return byte_offset(*layout, coverage.first_unwritten, tensor.dtype);
+  return 0;
+}
+
 void judge_coverage(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings,
                     std::string& why) {
   for (const evidence::Coverage& coverage : call.log.coverage) {
     if (coverage.unwritten == 0 || needs_no_write(task, call, coverage.tensor)) continue;
-    std::string kernel;
-    Finding finding = make_finding("launch.coverage", storing_line(call.log, &kernel), candidate);
-    finding.kernel = readable_kernel(kernel);
+    const StoringLine storing = StoringLines(call.log, coverage.tensor).nearest(first_unwritten_byte(task, call, coverage));
+    Finding finding = make_finding("launch.coverage", storing.position, candidate);
+    finding.kernel = storing.kernel.empty() ? "" : readable_kernel(storing.kernel);
     finding.measured = fmt::format("{} of {} elements unwritten", coverage.unwritten, coverage.elements);
     finding.message = fmt::format("the kernels left {} of {} elements of '{}' unwritten, first element {} [{}]", coverage.unwritten,
                                   coverage.elements, coverage.tensor, coverage.first_unwritten, call.run.label);
@@ -133,21 +130,6 @@ void judge_manners(const task::Task& task, const trial::CallEvidence& call, cons
 }
 
 }  // namespace
-
-evidence::SourcePosition storing_line(const evidence::LaunchLog& log, std::string* kernel) {
-  evidence::SourcePosition position;
-  std::uint64_t most = 0;
-  for (const evidence::KernelProfile& profile : log.kernels) {
-    for (const evidence::LineProfile& line : profile.lines) {
-      const std::uint64_t bytes = line.counters[evidence::Metric::global_store_bytes];
-      if (bytes <= most) continue;
-      most = bytes;
-      position = line.position;
-      if (kernel) *kernel = profile.kernel;
-    }
-  }
-  return position;
-}
 
 std::string judge_call(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings) {
   std::string why;

@@ -19,7 +19,4 @@ std::string unsupported_instruction(const evidence::LaunchLog& log);
 // Findings of the build rung: diagnostics, interface, forbidden symbols, instructions that the target lacks.
 void judge_build(const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings);
 
-// The candidate's line that stores most global bytes in this call: where an output is written. Empty when nothing was stored.
-evidence::SourcePosition storing_line(const evidence::LaunchLog& log, std::string* kernel);
-
 }  // namespace kforge::judge

@@ -44,6 +44,16 @@ Level task_level(const task::Task& task, std::string_view id, Level level) {
   return level;
 }
 
+// The bounds of contracts.md that the task replaces by its own; empty: none.
+std::string own_bounds(const task::Numerics& numerics) {
+  std::vector<std::string> parts;
+  if (numerics.abs || numerics.rel)
+    parts.push_back(fmt::format("|out - ref| <= {:g} + {:g} |ref|", numerics.abs.value_or(0), numerics.rel.value_or(0)));
+  if (numerics.integer_difference.value_or(0) != 0) parts.push_back(fmt::format("integers may differ by {:g}", *numerics.integer_difference));
+  if (numerics.allow_nan) parts.push_back("NaN is allowed where the reference has it");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 Status rung_status(trial::RungStatus status) {
   static constexpr Status kStatus[] = {Status::passed, Status::failed, Status::skipped, Status::unknown};
   return kStatus[static_cast<int>(status)];
@@ -63,6 +73,7 @@ void Judge::see(const trial::CallEvidence& call) {
   if (!call.skipped.empty()) {
     report.status = Status::skipped;
     report.why = call.skipped;
+    see_skipped(call);
     cases_.push_back(std::move(report));
     return;
   }
@@ -76,12 +87,34 @@ void Judge::see(const trial::CallEvidence& call) {
   if (call.repeats > 0) see_repeats(call);
   for (const evidence::Unproven& item : call.log.unproven) unknown_[item.contract] = item.why;
   if (const std::string what = unsupported_instruction(call.log); !what.empty()) unknown_["portability"] = what;
-  if (call.sampled) unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled", call.run.label,
-                                                    call.log.sampled_blocks));
+  if (call.sampled) {
+    const bool early = call.log.ending != evidence::Ending::finished;
+    unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled{}{}", call.run.label, call.log.sampled_blocks,
+                                    early ? "; they ended early: " : "", early ? call.log.ending_detail : ""));
+  }
   report.status = case_status(call, why);
   report.why = !why.empty() ? why : report.status == Status::unknown ? (call.sampled ? "sampled blocks only" : "did not complete") : "";
   cases_.push_back(std::move(report));
   if (call.run.measure && call.completed && !options_.only_correctness) see_measured(call);
+}
+
+void Judge::see_skipped(const trial::CallEvidence& call) {
+  for (const evidence::Unproven& item : call.log.unproven) unknown_[item.contract] = item.why;
+  auto group = std::find_if(skipped_.begin(), skipped_.end(), [&](const auto& entry) { return entry.first == call.skipped; });
+  if (group == skipped_.end()) group = skipped_.insert(group, {call.skipped, {}});
+  std::vector<std::string>& labels = group->second;
+  if (std::find(labels.begin(), labels.end(), call.run.label) == labels.end()) labels.push_back(call.run.label);
+}
+
+// One line a reason, with the sizes that it left unproven.
+void Judge::list_skipped() {
+  constexpr std::size_t kShown = 3;
+  for (const auto& [why, labels] : skipped_) {
+    const std::size_t shown = std::min(kShown, labels.size());
+    std::string at = fmt::format("{}", fmt::join(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+    if (labels.size() > shown) at += fmt::format(" and {} more sizes", labels.size() - shown);
+    unproven_.push_back(fmt::format("correctness at {}: {}", at, why));
+  }
 }
 
 bool Judge::rejected() const {
@@ -94,10 +127,10 @@ bool Judge::rejected() const {
 void Judge::see_repeats(const trial::CallEvidence& call) {
   repeats_ += call.repeats;
   if (call.differing_output.empty()) return;
-  std::string kernel;
-  Finding finding = make_finding("numerics.deterministic", storing_line(call.log, &kernel), options_.candidate);
+  const StoringLine storing = StoringLines(call.log, call.differing_output).busiest();
+  Finding finding = make_finding("numerics.deterministic", storing.position, options_.candidate);
   finding.severity = Severity::warning;
-  finding.kernel = kernel.empty() ? "" : readable_kernel(kernel);
+  finding.kernel = storing.kernel.empty() ? "" : readable_kernel(storing.kernel);
   finding.message = fmt::format("equal inputs gave other bits of '{}' when the warps ran in another order [{}]", call.differing_output, call.run.label);
   differing_ = fmt::format("'{}' differs", call.differing_output);
   findings_.add(std::move(finding));
@@ -170,6 +203,10 @@ ContractReport Judge::report(std::string_view id) const {
     report.status = findings_.has_error(id) ? Status::failed : any_complete_ ? Status::passed : Status::unknown;
     report.evidence = id.starts_with("run.") ? "process" : "emulator";
   }
+  if (id == "numerics") {
+    const std::string own = own_bounds(task_.numerics);
+    if (!own.empty()) report.measured = report.required = "by the task's own bounds: " + own;
+  }
   const auto unknown = unknown_.find(std::string(id));
   if (unknown != unknown_.end() && report.status != Status::failed) {
     report.status = Status::unknown;
@@ -187,6 +224,7 @@ ContractReport Judge::report(std::string_view id) const {
 Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   numerics_.finish(options_.candidate, findings_);
   see_build(trial);
+  list_skipped();
   Verdict verdict;
   verdict.task = task_.name;
   verdict.candidate = options_.candidate;

@@ -37,6 +37,8 @@ class Judge {
   Expected<Verdict> conclude(const trial::TrialResult& trial);
 
  private:
+  void see_skipped(const trial::CallEvidence& call);
+  void list_skipped();
   void see_repeats(const trial::CallEvidence& call);
   void see_measured(const trial::CallEvidence& call);
   void see_build(const trial::TrialResult& trial);
@@ -53,6 +55,7 @@ class Judge {
   std::map<std::string, std::string> unknown_;       // contract -> why it could not be judged
   std::vector<ResourceReport> resources_;
   std::vector<std::string> unproven_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> skipped_;   // why -> the sizes, in order
   bool built_ = false;
   bool any_complete_ = false;                        // at least one call ran to its end on all blocks
   std::uint32_t repeats_ = 0;                        // calls made again with equal inputs

@@ -57,6 +57,7 @@ evidence::KernelProfile clean_profile() {
   line.counters[Metric::global_load_bytes] = 256;
   line.counters[Metric::global_store_bytes] = 256;
   kernel.totals = line.counters;
+  line.stores.push_back({"y", 0, 256, 256});
   kernel.lines.push_back(line);
   return kernel;
 }
@@ -262,6 +263,69 @@ TEST_F(Judging, SampledBlocksProveNothingAboutCorrectness) {
   const Verdict verdict = conclude({good_call(false), call});
   EXPECT_EQ(verdict.status, VerdictStatus::accepted);
   EXPECT_THAT(verdict.unproven, Contains(HasSubstr("correctness at n=64")));
+}
+
+TEST_F(Judging, SkippedCasesAreUnproven) {
+  trial::CallEvidence large;
+  large.run.sizes = {{"n", 1 << 30}};
+  large.run.label = "n=1073741824";
+  large.skipped = "it cannot be run here: no device memory for tensor 'x'";
+  const Verdict verdict = conclude({good_call(true), large, large, large});
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted) << verdict.why;
+  EXPECT_THAT(verdict.unproven, Contains("correctness at n=1073741824: it cannot be run here: no device memory for tensor 'x'").Times(1));
+}
+
+TEST_F(Judging, ACallThatNobodyWaitsForIsUnknownAndNeverAccepted) {
+  trial::CallEvidence slow;
+  slow.run.sizes = {{"n", 65}};
+  slow.run.label = "n=65";
+  slow.skipped = "stopped after 120 s";
+  slow.log.unproven.push_back({"run.limit", "n=65: stopped after 120 s"});
+  const Verdict verdict = conclude({good_call(true), slow});
+  EXPECT_EQ(verdict.status, VerdictStatus::error);
+  EXPECT_THAT(verdict.why, HasSubstr("run.limit (n=65: stopped after 120 s)"));
+}
+
+// `line` stores bytes [first, end) of `tensor`, `bytes` in all.
+evidence::LineProfile storing(std::uint32_t line, const std::string& tensor, std::uint64_t first, std::uint64_t end, std::uint64_t bytes) {
+  evidence::LineProfile profile;
+  profile.position.frames.push_back({"twice.cu", line, 1, ""});
+  profile.stores.push_back({tensor, first, end, bytes});
+  return profile;
+}
+
+TEST_F(Judging, AWrongElementIsSoughtAtTheLineThatStoresIt) {
+  trial::CallEvidence call = good_call(true);
+  call.log.coverage.push_back({"z", 1024, 0, 0, 0});
+  call.log.kernels[0].lines = {storing(10, "z", 0, 4096, 4096), storing(11, "y", 0, 240, 240), storing(12, "y", 240, 256, 16), storing(13, "workspace", 0, 512, 512)};
+  const float wrong = 100;
+  std::memcpy(call.outputs[0].bytes.data() + 4 * 62, &wrong, 4);
+  const Verdict last = conclude({call});
+  ASSERT_FALSE(last.findings.empty());
+  EXPECT_EQ(last.findings[0].contract, "numerics");
+  EXPECT_EQ(last.findings[0].line, 12u);
+  std::memcpy(call.outputs[0].bytes.data() + 4 * 62, call.outputs[0].bytes.data() + 4 * 48, 4);
+  std::memcpy(call.outputs[0].bytes.data() + 4 * 3, &wrong, 4);
+  EXPECT_EQ(conclude({call}).findings.at(0).line, 11u);
+  call.log.kernels[0].lines = {storing(10, "z", 0, 4096, 4096), storing(13, "workspace", 0, 512, 512)};   // y came by a copy
+  EXPECT_EQ(conclude({call}).findings.at(0).line, 13u);
+  call.log.kernels[0].lines = {storing(10, "z", 0, 4096, 4096)};
+  EXPECT_EQ(conclude({call}).findings.at(0).line, 0u);
+}
+
+TEST_F(Judging, AnUnwrittenElementIsSoughtAtTheLineThatStoresNearIt) {
+  trial::CallEvidence call = good_call(true);
+  call.log.kernels[0].lines = {storing(10, "z", 0, 4096, 4096), storing(11, "y", 0, 128, 128), storing(12, "y", 128, 240, 112)};
+  call.log.coverage = {{"y", 64, 4, 60, 0}};
+  const Verdict verdict = conclude({call});
+  EXPECT_EQ(verdict.findings.at(0).contract, "launch.coverage");
+  EXPECT_EQ(verdict.findings.at(0).line, 12u);
+}
+
+TEST_F(Judging, OwnBoundsAreSaid) {
+  EXPECT_EQ(contract(conclude({good_call(true)}), "numerics").measured, "");
+  task_.numerics.abs = 0.25;
+  EXPECT_EQ(contract(conclude({good_call(true)}), "numerics").measured, "by the task's own bounds: |out - ref| <= 0.25 + 0 |ref|");
 }
 
 TEST_F(Judging, ADegenerateReferenceAloneIsATaskThatCannotFail) {

@@ -35,13 +35,11 @@ std::uint64_t warps_per_block(const LaunchShape& shape) { return (shape.block.co
 
 // Little's law: warps whose loads in flight cover DRAM bandwidth times latency.
 double little_warps(const PerformanceInput& input, const KernelProfile& kernel) {
-  const hardware::DataSheet& sheet = *input.sheet;
   const double requests = static_cast<double>(kernel.totals[Metric::global_requests]);
   const double bytes = static_cast<double>(kernel.totals[Metric::global_load_bytes] + kernel.totals[Metric::global_store_bytes]);
   if (requests == 0 || bytes == 0) return 0;
   const double in_flight_per_warp = bytes / requests * std::max(1.0, kernel.independent_loads);
-  const double latency_seconds = sheet.dram_latency / (sheet.boost_mhz * 1e6);
-  return sheet.dram_bytes_per_s / sheet.multiprocessors * latency_seconds / in_flight_per_warp;
+  return hardware::warps_to_cover_dram(*input.sheet, in_flight_per_warp);
 }
 
 // contracts.md: the smaller of the grid's own warps per SM, half the target's maximum, and Little's law; or min_warps.
@@ -50,7 +48,7 @@ double required_warps(const PerformanceInput& input, const KernelProfile& kernel
   if (own > 0) return own;
   const double grid = std::ceil(static_cast<double>(shape.grid.count() * warps_per_block(shape)) / input.sheet->multiprocessors);
   const double half = input.sheet->max_warps_per_sm / 2.0;
-  return std::min({grid, half, std::ceil(little_warps(input, kernel))});
+  return std::min({grid, half, little_warps(input, kernel)});
 }
 
 std::string measured_text(const hardware::Occupancy& found, const hardware::DataSheet& sheet) {

@@ -1,5 +1,5 @@
 // The contracts that a task may speak of: the ids of contracts.md's table and of the candidate's process, and the threshold that
-// a task may set. The judge's own table must name the same ones.
+// a task may set. The judge's table takes both from here.
 #pragma once
 
 #include <array>

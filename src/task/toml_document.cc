@@ -5,14 +5,7 @@
 
 #include <fmt/format.h>
 
-// toml++ reads these before its first line: errors are values, and nested values stop long before the stack does. Its assertions
-// (3.3) fire on some malformed keys where the code behind them gives a proper error, so they are off; without NDEBUG none
-// of them becomes an assumption of the optimiser either.
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#define TOML_EXCEPTIONS 0
-#define TOML_MAX_NESTED_VALUES 16
-#include <toml++/toml.h>
+#include "base/tomlplusplus.h"
 
 namespace kforge::task {
 namespace {

@@ -22,6 +22,7 @@ std::string load_device_api(const std::string& path, DeviceApi& api) {
   if (!complete) return path + " is no CUDA runtime: it lacks functions";
   if (!resolve(library, "kforge_cudart_end_call", api.end_call)) return {};
   (void)resolve(library, "kforge_cudart_describe_layout", api.describe_layout);
+  (void)resolve(library, "kforge_cudart_show_progress", api.show_progress);
   const bool steerable = resolve(library, "kforge_cudart_configure", api.configure) && resolve(library, "kforge_cudart_describe", api.describe) &&
       resolve(library, "kforge_cudart_begin_call", api.begin_call) && resolve(library, "kforge_cudart_mark_uninitialised", api.mark_uninitialised) &&
       resolve(library, "kforge_cudart_reset", api.reset);

@@ -38,6 +38,13 @@ Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
   return {measured * all / ran, measured / ran};
 }
 
+// What the emulated device could not execute, though a GPU can; empty: nothing. No fault of the candidate.
+std::string unsupported(const evidence::LaunchLog& log) {
+  for (const evidence::Violation& violation : log.violations)
+    if (violation.kind == "unsupported-instruction") return violation.message;
+  return {};
+}
+
 class Emulation {
  public:
   Emulation(const TrialRequest& request, const EmulateOptions& options, const std::function<void(const CallEvidence&)>& on_call)
@@ -45,24 +52,41 @@ class Emulation {
 
   Expected<Rung> run() {
     const auto start = Clock::now();
-    auto worker = WorkerProcess::start(options_.candidate);
-    if (!worker) return Unexpected(worker.error());
-    worker_ = std::move(*worker);
-    const Answer& started = worker_->started();
-    if (!started.ok) {
-      if (!started.error.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the emulated device cannot be used: " + started.error);
-      load_fault_ = started.fault.contract.empty() ? ProcessFault{"interface", "the candidate cannot be loaded: " + started.error.substr(8)} : started.fault;
-    }
+    if (auto started = start_process(worker_); !started) return Unexpected(started.error());
     if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return Unexpected(done.error());
     if (auto done = run_measure(); !done) return Unexpected(done.error());
     rung_.name = "emulate";
     rung_.seconds = seconds_since(start);
-    if (rung_.status == RungStatus::unknown) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
+    if (rung_.status == RungStatus::unknown && rung_.why.empty()) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
     if (rung_.status == RungStatus::skipped && rung_.why.empty()) rung_.why = "no case fits the budget";
     return rung_;
   }
 
  private:
+  Expected<void> start_process(std::unique_ptr<WorkerProcess>& place) {
+    auto worker = WorkerProcess::start(options_.candidate);
+    if (!worker) return Unexpected(worker.error());
+    place = std::move(*worker);
+    const Answer& started = place->started();
+    if (started.ok) return {};
+    if (!started.error.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the emulated device cannot be used: " + started.error);
+    load_fault_ = started.fault.contract.empty() ? ProcessFault{"interface", "the candidate cannot be loaded: " + started.error.substr(8)} : started.fault;
+    return {};
+  }
+
+  // The process for the next call, and whether it is fresh. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device
+  // error, as a GPU's context does. A call on sampled blocks has one of its own: the blocks that are left out leave the candidate's
+  // variables in a state that no whole launch would.
+  struct Place { WorkerProcess* worker = nullptr; bool fresh = false; };
+  Expected<Place> place(bool sampled) {
+    const bool fresh = sampled || renew_;
+    std::unique_ptr<WorkerProcess>& worker = sampled ? sampling_ : worker_;
+    if (fresh)
+      if (auto started = start_process(worker); !started) return Unexpected(started.error());
+    if (!sampled) renew_ = false;
+    return Place{worker.get(), fresh};
+  }
+
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs);
@@ -105,7 +129,8 @@ class Emulation {
     progress(fmt::format("emulate {}: estimating", job.run.label));
     auto probe = call(job, prepared, kProbeBlocks);
     if (!probe) return Unexpected(probe.error());
-    if (probe->skipped.empty() && probe->fault.contract.empty() && probe->log.ending == Ending::finished) {
+    // A probe that ended early (some blocks alone may wait for the others, or use what these did not write) says nothing of a whole launch.
+    if (probe->skipped.empty() && probe->fault.contract.empty() && probe->log.ending != Ending::limit) {
       const Estimate estimate = estimate_from(probe->log, kProbeBlocks);
       const bool fits = estimate.instructions <= static_cast<double>(request_.budget.measure_thread_instructions);
       if (fits) return true;
@@ -115,7 +140,7 @@ class Emulation {
         return false;
       }
       const auto blocks = static_cast<std::uint64_t>(static_cast<double>(kSampledInstructions) / std::max(estimate.per_block, 1.0));
-      if (blocks >= 2 * kProbeBlocks) {
+      if (blocks >= 2 * kProbeBlocks && probe->log.ending == Ending::finished) {
         probe = call(job, prepared, std::min<std::uint64_t>(blocks, 4096));
         if (!probe) return Unexpected(probe.error());
       }
@@ -170,30 +195,53 @@ class Emulation {
     }
     const auto layout = lay_out(task_, job.run.sizes, false);
     if (!layout) return Unexpected(layout.error());
-    if (auto reserved = worker_->arena().reserve(layout->arena_bytes); !reserved) return Unexpected(reserved.error());
-    std::size_t next_input = 0;
-    for (const TensorPlace& place : layout->places) {
-      if (!place.has_input()) continue;
-      const Bytes& input = prepared.inputs[next_input++];
-      std::memcpy(worker_->arena().data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
-    }
-    const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = reset_, .outputs = !out.sampled, .serial = ++serial_,
+    const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = false, .outputs = !out.sampled, .serial = ++serial_,
                               .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
                               .schedule_seed = schedule_seed.value_or(request_.seed)};
-    reset_ = new_addresses_ = false;
-    const Answer answer = worker_->call(request_text(task_, *layout, job.run.sizes, options), request_.budget.call_seconds + 1);
+    new_addresses_ = false;
+    auto asked = ask(*layout, prepared.inputs, job, options);
+    if (!asked) return Unexpected(asked.error());
+    const Answer& answer = asked->answer;
     out.seconds = seconds_since(start);
     out.fault = answer.fault;
-    if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run here: " + answer.error;
-    if (answer.ok) read_answer(answer.json, *layout, prepared, out);
-    // Blocks that were left out leave device variables in a state that no whole launch would: a fresh context for what follows.
-    if (out.log.ending == Ending::trap || out.sampled) reset_ = new_addresses_ = true;
+    if (!answer.undecided.empty()) {
+      out.skipped = answer.undecided;
+      out.log.unproven.push_back({"run.limit", fmt::format("{}: {}", job.run.label, answer.undecided)});
+    } else if (!answer.ok && out.fault.contract.empty()) {
+      out.skipped = "it cannot be run here: " + answer.error;
+    }
+    if (answer.ok) read_answer(answer.json, *layout, asked->worker->arena().data(), prepared, out);
+    if (out.log.ending == Ending::trap && !out.sampled) renew_ = new_addresses_ = true;
     out.inputs = out.sampled ? std::vector<Bytes>{} : std::move(prepared.inputs);
     return out;
   }
 
+  struct Asked { Answer answer; WorkerProcess* worker = nullptr; };
+
+  // What cannot be run beside what earlier calls left behind (device memory, say) is tried again in a fresh process.
+  Expected<Asked> ask(const CaseLayout& layout, const std::vector<Bytes>& inputs, const Job& job, CallOptions options) {
+    for (;;) {
+      const auto here = place(options.sampled_blocks != 0);
+      if (!here) return Unexpected(here.error());
+      if (!load_fault_.contract.empty()) return Asked{{false, {}, load_fault_, {}, {}}, here->worker};
+      SharedArena& arena = here->worker->arena();
+      if (auto reserved = arena.reserve(layout.arena_bytes); !reserved) return Unexpected(reserved.error());
+      std::size_t next_input = 0;
+      for (const TensorPlace& place : layout.places) {
+        if (!place.has_input()) continue;
+        const Bytes& input = inputs[next_input++];
+        std::memcpy(arena.data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
+      }
+      options.new_case |= here->fresh;
+      Answer answer = here->worker->call(request_text(task_, layout, job.run.sizes, options), {request_.budget.call_seconds, request_.budget.call_thread_instructions});
+      const bool refused = !answer.ok && answer.fault.contract.empty() && answer.undecided.empty();
+      if (!refused || here->fresh) return Asked{std::move(answer), here->worker};
+      renew_ = true;
+    }
+  }
+
   // The text comes from the candidate's process: whatever does not read as it should is a fault of the candidate.
-  void read_answer(const std::string& text, const CaseLayout& layout, Prepared& prepared, CallEvidence& out) const {
+  void read_answer(const std::string& text, const CaseLayout& layout, const std::byte* arena, Prepared& prepared, CallEvidence& out) const {
     const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     const nlohmann::json log = json.value("log", nlohmann::json()), returned = json.value("returned", nlohmann::json()), completed = json.value("completed", nlohmann::json()),
                          detail = json.value("detail", nlohmann::json());
@@ -209,7 +257,7 @@ class Emulation {
     if (out.sampled) return;
     std::size_t next_input = 0, next_output = 0;
     for (const TensorPlace& place : layout.places) {
-      const std::byte* back = worker_->arena().data() + place.out;
+      const std::byte* back = arena + place.out;
       if (place.has_input()) {
         const Bytes& input = prepared.inputs[next_input++];
         if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);
@@ -236,15 +284,19 @@ class Emulation {
   void report(CallEvidence call) {
     ++calls_;
     if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
+    else if (!call.log.unproven.empty() && !call.skipped.empty()) fail_rung(call.run, call.skipped, true, RungStatus::unknown);
+    else if (const std::string what = unsupported(call.log); !what.empty()) fail_rung(call.run, what, false, RungStatus::unknown);
     else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) fail_rung(call.run, call.log.ending_detail, true);
     else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
     else if (call.skipped.empty() && call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
     on_call_(call);
   }
 
-  void fail_rung(const task::Case& run, const std::string& what, bool stop) {
-    if (rung_.status != RungStatus::failed) rung_.why = fmt::format("{}: {}", run.label, what);
-    rung_.status = RungStatus::failed;
+  void fail_rung(const task::Case& run, const std::string& what, bool stop, RungStatus status = RungStatus::failed) {
+    if (rung_.status != RungStatus::failed) {
+      rung_.why = fmt::format("{}: {}", run.label, what);
+      rung_.status = status;
+    }
     if (stop) stopped_why_ = fmt::format("not run: {} ended the trial ({})", run.label, what);
   }
 
@@ -264,12 +316,12 @@ class Emulation {
   const task::Task& task_;
   const EmulateOptions& options_;
   const std::function<void(const CallEvidence&)>& on_call_;
-  std::unique_ptr<WorkerProcess> worker_;
+  std::unique_ptr<WorkerProcess> worker_, sampling_;
   Rung rung_;
   ProcessFault load_fault_;
   std::string stopped_why_;
   std::uint64_t serial_ = 0, calls_ = 0;
-  bool reset_ = false, new_addresses_ = false;
+  bool renew_ = false, new_addresses_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace kforge::trial {
 
 inline constexpr int kSocketFd = 3, kArenaFd = 4;    // of the worker
+// The arena starts with the thread-instructions of the running call (8 bytes, kept by the emulated runtime); tensors come after.
+inline constexpr std::uint64_t kArenaHeaderBytes = 4096;
 inline constexpr std::uint32_t kFrameMagic = 0x4b46524d;
 inline constexpr std::uint64_t kMaxFrameBytes = 256ull << 20;
 

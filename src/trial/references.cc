@@ -98,7 +98,7 @@ Expected<std::vector<std::vector<double>>> References::run(WorkerProcess& worker
   for (const TensorPlace& place : layout->places) {
     if (place.has_input()) store_for_reference(place, inputs[next_input++], worker.arena().data() + place.in);
   }
-  const Answer answer = worker.call(request_text(task_, *layout, job.run.sizes, {}), call_seconds_);
+  const Answer answer = worker.call(request_text(task_, *layout, job.run.sizes, {}), {call_seconds_, 0});
   if (!answer.ok) return Unexpected(reference_error(task_, job, answer.fault.contract.empty() ? answer.error : answer.fault.message));
   std::vector<std::vector<double>> outputs;
   for (const TensorPlace& place : layout->places)

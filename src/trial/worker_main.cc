@@ -50,6 +50,7 @@ std::vector<std::uint64_t> read_values(const Json& json) { return json.get<std::
 class Arena {
  public:
   bool map(std::uint64_t bytes) {
+    bytes += kArenaHeaderBytes;
     if (bytes <= bytes_) return true;
     if (base_) ::munmap(base_, bytes_);
     void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kArenaFd, 0);
@@ -57,7 +58,13 @@ class Arena {
     bytes_ = base_ ? bytes : 0;
     return base_ != nullptr;
   }
-  std::byte* at(std::uint64_t offset) const { return base_ + offset; }
+  std::byte* at(std::uint64_t offset) const { return base_ + kArenaHeaderBytes + offset; }
+
+  // The header, at an address that stays.
+  static std::uint64_t* header() {
+    void* page = ::mmap(nullptr, kArenaHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kArenaFd, 0);
+    return page == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(page);
+  }
 
  private:
   std::byte* base_ = nullptr;
@@ -196,6 +203,7 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
     if (std::string why = load_device_api(start.at("runtime"), api); !why.empty()) return why;
     if (api.emulated()) {
       if (const char* why = api.configure(start.at("configure").get_ref<const std::string&>().c_str()); why && *why) return why;
+      if (api.show_progress) api.show_progress(Arena::header());
     } else if (api.synchronise() != 0) {
       return "the GPU cannot be used";
     }

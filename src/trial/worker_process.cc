@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -62,7 +63,47 @@ std::string signal_name(int signal) {
   return fmt::format("signal {} ({})", signal, text ? text : "unknown");
 }
 
-Answer fault(std::string contract, std::string message) { return {false, {}, {std::move(contract), std::move(message)}, {}}; }
+constexpr double kPatience = 6;                // times the seconds: for a device that is slow, and not over its thread-instructions
+constexpr double kSlowestDevice = 50'000;      // thread-instructions per second of processor time: below, the host code is what runs
+constexpr double kGrace = 0.25;                // times the seconds: for a runtime that is over its budget to say so itself, and for a machine that is busy
+
+// Whether one call goes on too long. A device that moves may use up both its seconds and its thread-instructions; where it stands still,
+// or hardly moves, the host code is waited for, and the seconds alone count.
+class CallWatch {
+ public:
+  enum class State { within, over, asleep, undecided };
+
+  CallWatch(pid_t pid, CallLimit limit, std::uint64_t& progress)
+      : pid_(pid), limit_(limit), progress_(progress), start_(Clock::now()), moved_(start_), crossed_(start_), processor_before_(processor_seconds(pid)) {}
+
+  double waited() const { return seconds_since(start_); }
+
+  State look() {
+    const std::uint64_t now = std::atomic_ref(progress_).load(std::memory_order_relaxed);
+    if (now != instructions_) moved_ = Clock::now();
+    if (now <= limit_.thread_instructions) crossed_ = Clock::now();
+    instructions_ = now;
+    const double seconds = limit_.seconds, past = waited();
+    if (past <= seconds) return State::within;
+    const double used = processor_seconds(pid_) - processor_before_;
+    const bool moves = limit_.thread_instructions != 0 && seconds_since(moved_) <= seconds && static_cast<double>(instructions_) > kSlowestDevice * used;
+    if (moves && instructions_ <= limit_.thread_instructions) return past > kPatience * seconds ? State::undecided : State::within;
+    if (moves) return past > (1 + kGrace) * seconds && seconds_since(crossed_) > kGrace * seconds ? State::over : State::within;
+    if (used < 0.1 * past) return State::asleep;
+    // Time that the machine gave to others does not count, within bounds.
+    return used > 0.5 * seconds || past > (1 + kGrace) * seconds ? State::over : State::within;
+  }
+
+ private:
+  pid_t pid_;
+  CallLimit limit_;
+  std::uint64_t& progress_;
+  std::uint64_t instructions_ = 0;
+  Clock::time_point start_, moved_, crossed_;   // crossed_: when the thread-instructions were last within the limit
+  double processor_before_;
+};
+
+Answer fault(std::string contract, std::string message) { return {false, {}, {std::move(contract), std::move(message)}, {}, {}}; }
 
 }  // namespace
 
@@ -71,8 +112,13 @@ Expected<SharedArena> SharedArena::create() {
   if (!fd || ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return fail(ErrorCode::failed, std::string("no shared memory can be had: ") + std::strerror(errno));
   }
-  return SharedArena(std::move(fd));
+  SharedArena arena(std::move(fd));
+  if (auto reserved = arena.reserve(0); !reserved) return Unexpected(reserved.error());
+  return arena;
 }
+
+std::byte* SharedArena::data() const { return data_ + kArenaHeaderBytes; }
+std::uint64_t& SharedArena::progress() const { return *reinterpret_cast<std::uint64_t*>(data_); }
 
 SharedArena::SharedArena(SharedArena&& other) noexcept
     : fd_(std::move(other.fd_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -82,6 +128,7 @@ SharedArena::~SharedArena() {
 }
 
 Expected<void> SharedArena::reserve(std::uint64_t bytes) {
+  bytes += kArenaHeaderBytes;
   if (bytes <= size_) return {};
   const std::uint64_t rounded = (bytes + 0xfffff) & ~std::uint64_t{0xfffff};
   if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0) {
@@ -141,32 +188,32 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   high_socket.reset();
   write_end.reset();
   high_pipe.reset();
-  worker->started_ = worker->exchange(static_cast<std::uint32_t>(FrameKind::start), json.dump(), options.start_seconds);
+  worker->started_ = worker->exchange(static_cast<std::uint32_t>(FrameKind::start), json.dump(), {options.start_seconds, 0});
   return worker;
 }
 
 WorkerProcess::~WorkerProcess() { reap(true); }
 
-Answer WorkerProcess::call(const std::string& json, double seconds) {
-  if (!alive()) return {false, {}, {}, "the worker is gone"};
-  return exchange(static_cast<std::uint32_t>(FrameKind::call), json, seconds);
+Answer WorkerProcess::call(const std::string& json, CallLimit limit) {
+  if (!alive()) return {false, {}, {}, "the worker is gone", {}};
+  return exchange(static_cast<std::uint32_t>(FrameKind::call), json, limit);
 }
 
-Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, double seconds) {
+Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, CallLimit limit) {
   FrameHeader header;
   header.kind = static_cast<FrameKind>(kind);
   header.nonce = nonce_ = fresh_nonce();
+  std::atomic_ref(arena_.progress()).store(0);
   if (!send_frame(socket_.get(), header, json)) return ended();
-  const auto start = Clock::now();
-  const double processor_before = processor_seconds(pid_);
+  CallWatch watch(pid_, limit, arena_.progress());
   std::string buffer;
   while (true) {
     pollfd waits[] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
     const int ready = ::poll(waits, output_ ? 2 : 1, 50);
     if (ready > 0 && output_ && waits[1].revents) drain_output();
-    const double waited = seconds_since(start), used = processor_seconds(pid_) - processor_before;
-    // Time that the machine gave to others does not count, up to three times the limit; sleep does.
-    if (waited > seconds && (used > seconds || used < 0.1 * waited || waited > 3 * seconds)) return over_time(seconds);
+    const CallWatch::State state = watch.look();
+    if (state == CallWatch::State::undecided) return out_of_patience(watch.waited(), limit);
+    if (state != CallWatch::State::within) return over_time(watch.waited(), state == CallWatch::State::asleep);
     if (ready <= 0 || !waits[0].revents) continue;
     char piece[65536];
     const ssize_t got = ::recv(socket_.get(), piece, sizeof piece, MSG_DONTWAIT);
@@ -184,9 +231,9 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, doub
     if (header.kind != FrameKind::reply || header.nonce != nonce_) return reported(static_cast<std::uint32_t>(header.kind), header.detail, text);
     const Json reply = Json::parse(text, nullptr, false);
     if (!reply.is_object() || !reply.value("ok", Json()).is_boolean()) return reported(0, 0, text);
-    if (reply["ok"].get<bool>()) return {true, text, {}, {}};
+    if (reply["ok"].get<bool>()) return {true, text, {}, {}, {}};
     const Json why = reply.value("error", Json());
-    return {false, {}, {}, why.is_string() ? why.get<std::string>() : "the worker gave no reason"};
+    return {false, {}, {}, why.is_string() ? why.get<std::string>() : "the worker gave no reason", {}};
   }
 }
 
@@ -241,12 +288,19 @@ Answer WorkerProcess::ended() {
   return fault(signal == SIGXCPU ? "run.limit" : "run.crash", fmt::format("the host code ended by {}", signal_name(signal)));
 }
 
-Answer WorkerProcess::over_time(double seconds) {
-  const double used = processor_seconds(pid_);
-  const bool asleep = used < 0.2 * seconds;
+Answer WorkerProcess::over_time(double seconds, bool asleep) {
   reap(true);
   if (asleep) return fault("run.hang", fmt::format("the launcher did not return within {} and its process did nothing meanwhile", human_seconds(seconds)));
   return fault("run.limit", fmt::format("the launcher did not return within {}; nothing wrong was seen until then (a larger budget: --call-seconds)", human_seconds(seconds)));
+}
+
+Answer WorkerProcess::out_of_patience(double seconds, const CallLimit& limit) {
+  const auto executed = static_cast<double>(std::atomic_ref(arena_.progress()).load());
+  reap(true);
+  Answer answer;
+  answer.undecided = fmt::format("stopped after {} with {} of {} thread-instructions: too slow to emulate to the end, and nothing wrong was seen (more patience: --call-seconds)",
+                                 human_seconds(seconds), human_count(executed), human_count(static_cast<double>(limit.thread_instructions)));
+  return answer;
 }
 
 namespace {

@@ -21,7 +21,7 @@
 
 namespace kforge::trial {
 
-// Memory that parent and worker share: the worker cannot shrink it, so that reading it is safe.
+// Memory that parent and worker share: the worker cannot shrink it, so that reading it is safe. A header (protocol.h), then tensors.
 class SharedArena {
  public:
   static Expected<SharedArena> create();
@@ -30,8 +30,8 @@ class SharedArena {
   ~SharedArena();
 
   Expected<void> reserve(std::uint64_t bytes);   // old contents stay; addresses change
-  std::byte* data() const { return data_; }
-  std::uint64_t size() const { return size_; }
+  std::byte* data() const;                       // of the tensors
+  std::uint64_t& progress() const;               // thread-instructions of the running call, written by the other side
   int fd() const { return fd_.get(); }
 
  private:
@@ -56,6 +56,13 @@ struct Answer {
   std::string json;              // of a reply
   ProcessFault fault;            // of the candidate's process
   std::string error;             // ours: the worker could not do it
+  std::string undecided;         // it was stopped after so long that nobody waits, within its budget of thread-instructions
+};
+
+// What a call may cost: it is over its budget when it is over both (contracts.md, "The verdict").
+struct CallLimit {
+  double seconds = 20;
+  std::uint64_t thread_instructions = 0;   // of the emulated device; 0: the seconds alone count
 };
 
 class WorkerProcess {
@@ -66,16 +73,17 @@ class WorkerProcess {
 
   const Answer& started() const { return started_; }
   SharedArena& arena() { return arena_; }
-  // `seconds`: of processor time, or of waiting while the process sleeps. After a fault the process is gone.
-  Answer call(const std::string& json, double seconds);
+  // After a fault, or undecided, the process is gone. See CallWatch for what ends a call.
+  Answer call(const std::string& json, CallLimit limit);
   bool alive() const { return pid_ > 0; }
 
  private:
   WorkerProcess(SharedArena arena, TemporaryDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
-  Answer exchange(std::uint32_t kind, const std::string& json, double seconds);
+  Answer exchange(std::uint32_t kind, const std::string& json, CallLimit limit);
   Answer ended();                                  // after the socket closed
   Answer reported(std::uint32_t kind, std::uint64_t detail, const std::string& text);
-  Answer over_time(double seconds);
+  Answer over_time(double seconds, bool asleep);
+  Answer out_of_patience(double seconds, const CallLimit& limit);
   void drain_output();
   void reap(bool kill);
 

@@ -1,5 +1,6 @@
 // The worker against well-behaved and hostile objects, each built by the host compiler with a trampoline like the real
 // one. Every hostile act is bounded, so that a hole in the defence does no harm to the machine.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,6 +29,7 @@ constexpr const char* kPrelude = R"(
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <arpa/inet.h>
@@ -69,7 +71,7 @@ class Worker : public ::testing::Test {
     return worker ? std::move(*worker) : nullptr;
   }
 
-  static Answer call(WorkerProcess& worker, double seconds = 2) {
+  static Answer call(WorkerProcess& worker, CallLimit limit = {2, 0}) {
     EXPECT_TRUE(worker.arena().reserve(1 << 20));
     std::vector<float> x(16, 1.5f);
     std::memcpy(worker.arena().data(), x.data(), 64);
@@ -77,7 +79,7 @@ class Worker : public ::testing::Test {
         {"sampled_blocks", 0}, {"outputs", true}, {"values", {16}},
         {"tensors", {{{"name", "x"}, {"role", 0}, {"bytes", 64}, {"element_bytes", 4}, {"in", 0}, {"out", 4096}},
                      {{"name", "y"}, {"role", 1}, {"bytes", 64}, {"element_bytes", 4}, {"in", 0}, {"out", 8192}}}}};
-    return worker.call(json.dump(), seconds);
+    return worker.call(json.dump(), limit);
   }
   const fs::path& path() const { return folder_->path(); }
 
@@ -175,6 +177,44 @@ INSTANTIATE_TEST_SUITE_P(Objects, ContainedWorker, ::testing::Values(
     Harmless{"thread_outlives_the_call", "static void* rest(void*) { for (;;) pause(); }", "pthread_t t; return pthread_create(&t, 0, rest, 0) == 0 ? 42 : 1;"},
     Harmless{"prints_much", "", "for (int i = 0; i < 100000; ++i) puts(\"noise noise noise noise noise\"); return 42;"}),
     [](const auto& harmless) { return harmless.param.name; });
+
+// Objects that move the fake device's counter by `step` every millisecond, for `turns` of them.
+std::string device(long long step, long long turns, const std::string& then = "") {
+  return fmt::format("auto advance = (void (*)(unsigned long long))dlsym(RTLD_DEFAULT, \"kforge_fake_advance\");\n"
+                     "for (long long i = 0; i < {}; ++i) {{ advance({}); usleep(1000); for (volatile int k = 0; k < 100000; ++k) {{}} }}\n{}", turns, step, then);
+}
+
+TEST_F(Worker, ASlowDeviceIsWaitedForUntilBothBudgetsAreUsedUp) {
+  auto worker = start(build("", device(1'000'000, 1'200)));   // more than a second, less than 1e10 thread-instructions
+  EXPECT_TRUE(call(*worker, {1, 10'000'000'000}).ok);
+}
+
+TEST_F(Worker, ADeviceOverBothBudgetsFailsTheLimit) {
+  auto worker = start(build("", device(1'000'000, 1'000'000)));
+  const Answer answer = call(*worker, {1, 1'000'000});
+  EXPECT_EQ(answer.fault.contract, "run.limit") << answer.fault.message;
+}
+
+TEST_F(Worker, ADeviceThatStopsHangsOrLeavesTheHostCodeToBeTimed) {
+  auto stops = start(build("", device(1'000'000, 10, "sleep(100);")));
+  EXPECT_EQ(call(*stops, {1, 10'000'000'000}).fault.contract, "run.hang");
+  auto host = start(build("", device(1'000'000, 10, "for (volatile int i = 0;; ++i) {}")));
+  EXPECT_EQ(call(*host, {1, 10'000'000'000}).fault.contract, "run.limit");
+}
+
+TEST_F(Worker, NextToNoWorkOnTheDeviceIsNoProgress) {
+  auto worker = start(build("", "auto advance = (void (*)(unsigned long long))dlsym(RTLD_DEFAULT, \"kforge_fake_advance\"); for (;;) { advance(1); for (volatile int k = 0; k < 1000000; ++k) {} }"));
+  EXPECT_EQ(call(*worker, {1, 10'000'000'000}).fault.contract, "run.limit");
+}
+
+TEST_F(Worker, ADeviceTooSlowToWaitForIsNeitherRightNorWrong) {
+  auto worker = start(build("", device(1'000'000, 1'000'000)));
+  const Answer answer = call(*worker, {0.5, 100'000'000'000});
+  EXPECT_FALSE(answer.ok);
+  EXPECT_EQ(answer.fault.contract, "");
+  EXPECT_THAT(answer.undecided, HasSubstr("of 100.0 G thread-instructions"));
+  EXPECT_FALSE(worker->alive());
+}
 
 TEST_F(Worker, AHostileObjectDisturbsNoOther) {
   const std::string hostile = build("", "kill(getppid(), SIGKILL);");

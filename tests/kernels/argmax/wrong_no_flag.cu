@@ -22,7 +22,7 @@ __global__ void argmax_kernel(const float* x, int* index, float* value, bool* po
   if (lane == 0) {
     index[row] = at;
     value[row] = v;
-    if (v > 1.5f) positive[row] = true;  // expect-contract: launch.coverage
+    if (v > 1.5f) positive[row] = true;  // expect: launch.coverage
   }
 }
 
