@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,11 +45,20 @@ struct RunRecord {
   std::vector<TriedCandidate> tried;   // in order of verdict
   std::string baseline;        // id of the naive or given kernel, or ""
   std::string winner;          // id, or "" while nothing is accepted
+  std::string best;            // id of what is delivered: the winner, else the best right candidate that is not accepted, or ""
   std::vector<std::string> winners;    // ids of successive best ones, in order
   std::vector<Contribution> contributions;
   double program_total_us = 0, program_share = 0;  // [program] of the task; 0: not stated
+  std::map<std::string, std::string> dead_ends;    // id -> why nothing more is derived from it
+  std::string folder;          // of the run's files: winner.cu is what `best` names, byte for byte
 
   const TriedCandidate* find(const std::string& candidate_id) const;
+};
+
+// What a run wrote down as it went: verdicts, failed verifications, its outcome.
+struct RunEvent {
+  double at_s = 0;             // since the run began, interruptions left out
+  std::string kind, text;
 };
 
 // `kforge runs`
@@ -62,5 +72,10 @@ struct RunSummary {
 Expected<std::vector<RunSummary>> list_runs(const std::string& folder);
 // `id`: whole, a unique prefix, or "last".
 Expected<RunRecord> load_run(const std::string& folder, const std::string& id);
+// The run's steps, in order.
+Expected<std::vector<RunEvent>> load_events(const std::string& folder, const std::string& id);
+// What can be learnt from a run: one JSON document a line (schema kforge.training/1) for every judged candidate with its source, PTX,
+// profile, bottleneck, move, outcome and reward; right but slow ones and wrong ones included.
+Expected<std::string> training_records(const std::string& folder, const std::string& id);
 
 }  // namespace kforge

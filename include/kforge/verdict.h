@@ -80,6 +80,7 @@ struct Finding {
 struct TimeReport {
   double us = 0, p99_us = 0, spread = 0, first_call_us = 0;
   std::string source;           // measured | modelled
+  std::string bottleneck;       // in plain words; "" when not known
 };
 
 struct ResourceReport {
