@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "forge/judge_candidate.h"
+#include "task/formula.h"
 
 namespace kforge {
 namespace {
