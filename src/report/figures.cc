@@ -54,7 +54,10 @@ Standing standing_of(const RunRecord& run) {
   if (s.winner) s.winner_us = microseconds(*s.winner);
   if (s.baseline_us > 0 && s.winner_us > 0) s.speedup = s.baseline_us / s.winner_us;
   if (s.work.floor_us > 0 && s.winner_us > 0) s.roofline_fraction = s.work.floor_us / s.winner_us;
-  if (s.winner && s.winner->verdict.time) s.time_source = s.winner->verdict.time->source;
+  if (s.winner && s.winner->verdict.time) {
+    s.time_source = s.winner->verdict.time->source;
+    s.bottleneck = s.winner->verdict.time->bottleneck;
+  }
   s.program = program_gain(run, s.speedup);
   return s;
 }

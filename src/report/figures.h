@@ -36,6 +36,7 @@ struct Standing {
   double speedup = 0;                      // baseline over winner; 0: unknown
   double roofline_fraction = 0;            // floor over winner; 0: unknown
   std::string time_source;                 // "modelled", "measured", "": of the winner
+  std::string bottleneck;                  // of the winner, in plain words; "" when not known
   ProgramGain program;
 };
 Standing standing_of(const RunRecord& run);

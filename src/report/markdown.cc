@@ -99,6 +99,7 @@ std::string contributions(const RunRecord& run) {
 std::string standing_text(const Standing& s) {
   std::string out;
   if (s.winner_us > 0) out += fmt::format("- winner: {} ({})\n", time_text(s.winner_us), esc(s.time_source));
+  if (!s.bottleneck.empty()) out += fmt::format("- bound by {}\n", esc(s.bottleneck));
   if (s.speedup > 0) out += fmt::format("- {} faster than the kernel it started from ({})\n", gain_text(s.speedup), time_text(s.baseline_us));
   if (s.roofline_fraction > 0) out += fmt::format("- {:.0f}% of the roofline: floor {}, bound by {}\n", 100 * s.roofline_fraction, time_text(s.work.floor_us), esc(bound_text(s.work.bound)));
   if (s.program.stated)

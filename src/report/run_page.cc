@@ -73,7 +73,8 @@ Html step_facts(const StoryStep& step) {
   if (!parameters.empty()) out += pair(Html::raw("parameters"), Html::text(parameters));
   const std::string observed = step.observed_gain > 0 ? gain_text(step.observed_gain) : "not measured";
   out += pair(Html::raw("gain"), Html::text(fmt::format("{} (expected {})", observed, gain_text(step.expected_gain))));
-  out += pair(Html::raw("time"), Html::text(time_text(microseconds(*step.tried))));
+  const std::string held = step.tried->verdict.time ? step.tried->verdict.time->bottleneck : "";
+  out += pair(Html::raw("time"), Html::text(time_text(microseconds(*step.tried)) + (held.empty() ? "" : ", then bound by " + held)));
   return Html::element("dl", "facts", out);
 }
 
@@ -107,6 +108,7 @@ Html left(const Standing& s) {
     if (factor < 1) out += Html::element("p", Html::raw("A time below the floor is an error of measurement or of the floor; it is no achievement."));
     else if (factor < 1.15) out += Html::element("p", Html::raw("Tuning has little left to give. Fewer bytes would: fusion with a neighbour, narrower types, or another algorithm."));
   }
+  if (!s.bottleneck.empty()) out += Html::element("p", Html::text("What holds the winner back now: " + s.bottleneck + "."));
   if (s.time_source == "modelled") out += Html::element("p", Html::raw("The times are modelled from observed counts and the data sheet. They order candidates; on the hardware the factor can differ."));
   return out;
 }

@@ -60,7 +60,7 @@ std::string audit_text(const Verdict& verdict, const TextOptions& options, const
 }
 
 std::string left_text(const Standing& s, const Painter& paint) {
-  std::string out;
+  std::string out = line(paint, "bound by", s.bottleneck);
   if (s.roofline_fraction > 0)
     out += line(paint, "left", fmt::format("{} to the floor of {} (bound by {})", gain_text(1 / s.roofline_fraction), time_text(s.work.floor_us), bound_text(s.work.bound)));
   if (s.program.stated)

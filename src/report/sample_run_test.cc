@@ -89,7 +89,12 @@ Verdict verdict(VerdictStatus status, bool fast, double us, std::string why) {
     v.cases.push_back(c);
   }
   v.resources = {{"softmax_rows<true>", 32, 64, 0, 64, "warps"}};
-  if (us > 0) v.time = TimeReport{us, 0, 0, 0, "modelled"};
+  if (us > 0) {
+    v.time.emplace();
+    v.time->us = us;
+    v.time->source = "modelled";
+    v.time->bottleneck = fast ? "DRAM bandwidth" : "L2 bandwidth: scattered sectors";
+  }
   v.seconds = 3.2;
   return v;
 }
@@ -202,7 +207,7 @@ RunRecord hostile_run() {
     f.other_line = 2;
     f.advice = f.details = {kHostile};
     v.findings.push_back(f);
-    if (v.time) v.time->source = kHostile;
+    if (v.time) v.time->source = v.time->bottleneck = kHostile;
   }
   for (Contribution& c : run.contributions) c.move.title = c.how = kHostile;
   return run;

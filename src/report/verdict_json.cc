@@ -74,7 +74,7 @@ Json report::verdict_json(const Verdict& v) {
   out["time"] = nullptr;
   if (v.time)
     out["time"] = {{"us", number(v.time->us)}, {"p99_us", number(v.time->p99_us)}, {"spread", number(v.time->spread)},
-                   {"first_call_us", number(v.time->first_call_us)}, {"source", v.time->source}};
+                   {"first_call_us", number(v.time->first_call_us)}, {"source", v.time->source}, {"bottleneck", v.time->bottleneck}};
   out["resources"] = resources(v);
   out["seconds"] = number(v.seconds);
   return out;

@@ -110,6 +110,7 @@ void read_into(JsonReader& reader, TimeReport& t) {
   reader.read("spread", t.spread);
   reader.read("first_call_us", t.first_call_us);
   reader.read("source", t.source);
+  reader.read("bottleneck", t.bottleneck);
 }
 
 void read_into(JsonReader& reader, ResourceReport& r) {

@@ -112,6 +112,10 @@ std::string answer_text(const Verdict& v, const Painter& paint) {
     text += fmt::format("  {}: {} registers, {} bytes shared, {} bytes spilled, {} warps per SM (limited by {})\n", printable(r.kernel),
                         r.registers, r.shared_bytes, r.spill_bytes, r.warps_per_sm, printable(r.limiter));
   if (!text.empty()) text = paint(Colour::bold, "Kernels") + "\n" + text;
+  if (v.time) {
+    text += paint(Colour::bold, "Time") + fmt::format("  {:.4g} us, {}\n", v.time->us, printable(v.time->source));
+    if (!v.time->bottleneck.empty()) text += fmt::format("  bound by {}\n", printable(v.time->bottleneck));
+  }
   if (!v.unproven.empty()) {
     text += paint(Colour::bold, "Unproven") + "\n";
     for (const std::string& item : v.unproven) text += "  " + printable(item) + "\n";
