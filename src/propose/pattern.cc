@@ -62,12 +62,26 @@ std::vector<Product> products(const Facts& facts) {
   return out;
 }
 
+// `part` counts in quotients or remainders ("t / 3", "t % 3") of what the other counts in.
+bool moves_in_part(const Polynomial& part, const Polynomial& other) {
+  for (const auto& [names, factor] : part.terms) {
+    if (std::find(names.begin(), names.end(), "#") == names.end()) continue;
+    std::vector<std::string> rest;
+    for (const std::string& name : names)
+      if (name != "#") rest.push_back(name);
+    if (other.terms.contains(rest)) return true;
+  }
+  return false;
+}
+
 // A loop of few turns moves the index as another loop does: a window over neighbours.
 bool slides(const Facts& facts, const Polynomial& index) {
   const auto counters = counters_of(facts, index);
   for (const std::string& a : counters)
-    for (const std::string& b : counters)
+    for (const std::string& b : counters) {
       if (a < b && index.coefficient(a) == index.coefficient(b)) return true;
+      if (a != b && moves_in_part(index.coefficient(a), index.coefficient(b))) return true;
+    }
   return false;
 }
 
@@ -349,7 +363,8 @@ PatternGuess guess_pattern(const task::Task& task, std::string_view reference) {
     out = guess_by_reference(reference, task.function);
   }
   const PatternGuess shapes = by_shapes(task);
-  if (out.confidence < shapes.confidence) out = shapes;
+  const bool sums_only = out.pattern == "reduction" && shapes.pattern == "gemm";   // products that were not seen as such
+  if (out.confidence < shapes.confidence || sums_only) out = shapes;
   else if (out.pattern == shapes.pattern) out.confidence = std::min(0.99, out.confidence + 0.03);
   out.why += remark;
   return out;

@@ -587,6 +587,7 @@ class Walker {
     if (op == "-" && a_data && b_data && (both || !b.origin.gathered.empty())) out.origin.difference = true;
     // Indices that come from data stay data; a sum with an integer keeps it so.
     if (op == "+" || op == "-") out.factors = a_data && b_data ? std::vector<int>{} : a_data ? a.factors : b.factors;
+    out.origin.extreme = out.origin.indexed = false;   // of a maximum itself only
     out.identity = a_data || b_data ? ++last_identity_ : 0;
     return out;
   }
@@ -809,6 +810,7 @@ class Walker {
       out.origin.add(argument.kind == Value::Kind::address ? load(argument).origin : argument.origin);
       if (out.factors.empty()) out.factors = argument.factors;
     }
+    if (!has(kExtremes, name) && !out.origin.indexed) out.origin.extreme = false;
     out.origin.exponential = out.origin.exponential || has(kExponentials, name);
     out.origin.root = out.origin.root || has(kRoots, name);
     if (name.starts_with("rsqrt")) out.origin.quotient = true;
