@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "kforge/error.h"
 #include "kforge/run.h"
@@ -27,17 +28,30 @@ struct Progress {
   double seconds = 0, budget_seconds = 0;
 };
 
+// A round before it is judged, for a person to look at and to change: the files are read again afterwards.
+struct Review {
+  std::string run;
+  std::uint64_t round = 0;
+  std::string plan;                      // path of the plan (TOML)
+  std::vector<std::string> candidates;   // paths; a changed one is tried in place of the proposed one, a removed one is not tried
+  std::string problem;                   // why the edited files could not be taken, when it is asked again; ""
+};
+enum class ReviewAnswer : std::uint8_t { go_on, stop };
+
 struct OptimizeOptions {
   std::string task;              // path
   std::string from;              // a slow kernel to start from; "": the task's naive.cu where there is one
   std::string plan;              // an edited plan; ""
   std::string gpu;               // "": the task's
   std::string store;             // "": as load_run
-  std::string resume;            // id of a run to go on with; ""
+  std::string resume;            // id of a run to go on with; "". Task, GPU, plan and seed are then the run's, and each budget that
+                                 // stands at its default
   OptimizeBudget budget;
   std::uint64_t seed = 1;
   std::uint64_t jobs = 0;        // candidates built and judged at once; 0: one a core
   std::function<void(const Progress&)> progress;   // called from one thread at a time
+  std::function<bool()> interrupted;     // asked often, from several threads: true ends the run cleanly, to be resumed; may be empty
+  std::function<ReviewAnswer(const Review&)> review;   // between proposing and judging a round; may be empty
 };
 
 // The finished run. Errors: bad_input (call, task, plan), missing, failed. A goal that was not met is no error: see outcome.

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "evidence/profile.h"
 #include "hardware/data_sheet.h"
+#include "judge/goal.h"
 #include "kforge/verdict.h"
 #include "task/task.h"
 #include "trial/trial.h"
@@ -26,6 +27,7 @@ struct JudgeRequest {
   bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
   std::uint64_t seed = 1;
   trial::Budget budget;
+  judge::GoalFigures goal;               // what the task's goal is compared with; the time is filled in here
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
   std::function<bool()> cancelled;       // asked between calls: true ends the trial with the error `limit`; may be empty
 };
@@ -39,6 +41,10 @@ struct Judgement {
 
 // Errors: bad_input (a task whose check cannot fail), limit (cancelled), missing, unsupported, failed.
 Expected<Judgement> judge_candidate(const JudgeRequest& request);
+
+// What the task's goal compares with: the floor of physics, and the time of each .cu file that it names, which is judged for it. Empty
+// without a goal. Errors: as judge_candidate; bad_input when such a file is no right kernel.
+Expected<judge::GoalFigures> goal_figures(const JudgeRequest& request, double floor_us);
 
 // The sheet of `name`, if kernels can be built for it. Errors: bad_input, unsupported.
 Expected<hardware::DataSheet> target_sheet(const std::string& name);

@@ -1,0 +1,290 @@
+#include "forge/loop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "forge/ablation.h"
+#include "forge/move_tree.h"
+#include "store/word_list.h"
+
+namespace kforge::forge {
+namespace {
+
+constexpr std::uint64_t kKnownTimes = 3;     // so often a move must have been seen before its record counts
+
+class Loop {
+ public:
+  explicit Loop(LoopSetting& setting) : s_(setting), journal_(*setting.journal), before_(journal_.row().seconds), start_(setting.clock()) {}
+
+  Expected<void> run() {
+    auto done = steps();
+    if (!done) {
+      finish("failed", to_string(done.error()));
+      static_cast<void>(journal_.save_row());
+      return done;
+    }
+    return journal_.save_row();
+  }
+
+ private:
+  double seconds() const { return before_ + s_.clock() - start_; }
+  bool interrupted() const { return s_.interrupted && s_.interrupted(); }
+  // Nothing new is begun and what is under way is given up.
+  bool out_of_time() const { return interrupted() || seconds() >= s_.budget.seconds; }
+
+  Expected<void> steps() {
+    journal_.row().outcome = "running";
+    if (auto done = first_round(); !done) return done;
+    std::optional<Stop> stop;
+    while (!(stop = should_stop(state()))) {
+      auto proposed = next_round();
+      if (!proposed) return Unexpected(proposed.error());
+      if (!*proposed) continue;   // exhausted or stopped: the rules say so
+      if (auto done = judge_pending(); !done) return done;
+    }
+    if (stop->outcome != "interrupted") {
+      if (auto done = prove_winner(); !done) return done;
+      if (interrupted()) stop = Stop{"interrupted", "it was asked to stop"};
+    }
+    finish(stop->outcome, stop->why);
+    return journal_.event(seconds(), "outcome", stop->outcome + ": " + stop->why);
+  }
+
+  Expected<void> first_round() {
+    if (journal_.rounds() == 0 && !s_.first.empty()) {
+      if (auto added = journal_.add_round(s_.first, store::kSearch); !added) return added;
+      journal_.row().baseline = s_.first.front().proposer == "memory" ? "" : s_.first.front().id;
+    }
+    return judge_pending();       // of a resumed run: what was proposed and not judged
+  }
+
+  // --- the situation
+
+  SearchState state() const {
+    SearchState out;
+    out.budget = s_.budget;
+    out.seconds = seconds();
+    out.interrupted = interrupted() || stopped_by_review_;
+    out.asked_and_empty = exhausted_;
+    out.has_goal = s_.task->goal.has_value();
+    const Entry* best = nullptr;
+    double spent = 0;
+    for (const Entry& e : journal_.entries()) {
+      if (!e.judged || e.purpose != store::kSearch) continue;
+      const bool counts = e.round > 0;
+      out.judged += counts;
+      out.since_better += counts;
+      spent += e.reused ? 0 : e.build_s + e.judge_s;
+      if (!e.standing.right() || (best && !better(e.standing, best->standing))) continue;
+      best = &e;
+      out.since_better = 0;
+    }
+    // The winner's verification and some ablations, on as many threads as there are.
+    const double each = spent / std::max<double>(1, static_cast<double>(out.judged));
+    out.reserved_seconds = std::min(0.2 * s_.budget.seconds, each * (1 + 3 / static_cast<double>(std::max<std::size_t>(s_.jobs, 1))));
+    if (best && best->standing.grade == Grade::accepted) {
+      out.goal_met = true;        // of a task with a goal: the contract is required
+      out.best_us = best->standing.us;
+    }
+    for (const PlanSize& size : journal_.plan().sizes) out.floor_us += size.floor_us;
+    return out;
+  }
+
+  MoveTree tree() const {
+    MoveTree tree;
+    for (const Entry& e : journal_.entries())
+      if (e.judged && e.purpose == store::kSearch) tree.add(e.candidate.id, e.candidate.parent, e.standing);
+    return tree;
+  }
+
+  // Gain to be expected of a move: its promise, corrected by how such promises were kept.
+  double expectation(const Move& move) {
+    const auto gains = s_.store->gains(move.id, journal_.plan().guess.pattern, journal_.row().gpu);
+    if (!gains || gains->times < kKnownTimes || gains->expected <= 0) return std::max(move.expected_gain, 1.0);
+    return std::max(move.expected_gain, 1e-3) * gains->observed / gains->expected;
+  }
+
+  // --- a round
+
+  // False when there is none.
+  Expected<bool> next_round() {
+    report("planning");
+    MoveTree moves = tree();
+    for (const auto& end : moves.new_dead_ends())
+      if (auto added = s_.store->add_dead_end(journal_.row().id, {end.id, end.why}); !added) return Unexpected(added.error());
+    const auto frontier = moves.frontier();
+    const auto tried = journal_.tried();
+    std::set<std::string> known;
+    for (const Entry& e : journal_.entries()) known.insert(e.candidate.id);
+    RoundOptions options;
+    const SearchState now = state();
+    options.size = static_cast<std::size_t>(std::min<std::uint64_t>(s_.round_size, s_.budget.candidates - std::min(s_.budget.candidates, now.judged)));
+    options.turn = journal_.rounds();
+    options.known = &known;
+    options.expectation = [this](const Move& move) { return expectation(move); };
+    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, frontier};
+    auto picked = pick_round(s_.proposers, situation, options);
+    if (s_.review) {
+      auto reviewed = s_.review(journal_.rounds(), std::move(picked));
+      if (!reviewed) return Unexpected(reviewed.error());
+      stopped_by_review_ = !*reviewed;
+      if (stopped_by_review_) return false;
+      picked = std::move(**reviewed);
+      std::erase_if(picked, [&](const Candidate& c) { return known.count(c.id) > 0; });
+    }
+    exhausted_ = picked.empty();
+    if (exhausted_) return false;
+    if (auto added = journal_.add_round(picked, store::kSearch); !added) return Unexpected(added.error());
+    return true;
+  }
+
+  // Every candidate without a verdict, on `jobs` threads.
+  Expected<void> judge_pending() {
+    std::vector<Entry*> pending;
+    for (Entry& e : journal_.entries())
+      if (!e.judged) pending.push_back(&e);
+    std::atomic<std::size_t> next{0};
+    std::optional<Error> error;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < pending.size() && !out_of_time(); i = next++) {
+        if (auto done = judge_one(*pending[i]); done) continue;
+        else {
+          const std::lock_guard lock(mutex_);
+          if (!error && done.error().code != ErrorCode::limit) error = done.error();
+          if (error) next = pending.size();
+        }
+      }
+    };
+    std::vector<std::thread> threads;   // they outlive the workers that they start
+    for (std::size_t t = 1; t < std::min(s_.jobs, pending.size()); ++t) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    if (error) return Unexpected(*error);
+    return save_standing();
+  }
+
+  Expected<void> judge_one(Entry& entry) {
+    const std::string key = s_.verdict_key ? s_.verdict_key(entry.candidate) : "";
+    {
+      const std::lock_guard lock(mutex_);
+      entry.started_s = seconds();
+      auto reused = journal_.reuse_verdict(entry, key);
+      if (!reused) return Unexpected(reused.error());
+      if (*reused) {
+        report("judging");
+        return {};
+      }
+    }
+    const JudgeCall call{s_.seed, true, [this] { return out_of_time(); }};
+    auto judgement = s_.judge(entry.candidate, call);
+    // A verdict that came while everything was being stopped may be the stop's doing.
+    if (judgement && interrupted()) return fail(ErrorCode::limit, "interrupted");
+    if (!judgement) return Unexpected(judgement.error());
+    const std::lock_guard lock(mutex_);
+    if (auto added = journal_.add_verdict(entry, std::move(*judgement), key); !added) return added;
+    if (auto told = journal_.event(seconds(), "verdict", entry.candidate.id + " " + entry.verdict.why); !told) return told;
+    report("judging");
+    return {};
+  }
+
+  Expected<void> save_standing() {
+    store::RunRow& row = journal_.row();
+    row.seconds = seconds();
+    const Entry *best = journal_.best(), *winner = journal_.winner();
+    row.best = best ? best->candidate.id : "";
+    row.winner = winner ? winner->candidate.id : "";
+    std::uint64_t judged = 0, accepted = 0;
+    for (const Entry& e : journal_.entries()) {
+      judged += e.judged;
+      accepted += e.judged && e.standing.grade == Grade::accepted;
+    }
+    const auto& program = s_.task->program;
+    row.summary = store::to_word_list({std::to_string(judged), std::to_string(accepted), fmt::format("{}", best ? best->standing.us : 0.0),
+                                       fmt::format("{}", journal_.baseline_us()), fmt::format("{}", program ? program->total_us : 0.0),
+                                       fmt::format("{}", program ? program->share : 0.0)});
+    return journal_.save_row();
+  }
+
+  // --- the end
+
+  // The best accepted candidate is built and judged again on fresh inputs until one holds; then its moves are taken back.
+  Expected<void> prove_winner() {
+    while (const Entry* found = journal_.winner()) {
+      if (found->verified || interrupted()) break;
+      report("verifying");
+      Entry& entry = *journal_.find(found->candidate.id);
+      const std::uint64_t seed = s_.seed + 1;
+      auto again = s_.judge(entry.candidate, {seed, false, [this] { return interrupted(); }});
+      if (!again && again.error().code == ErrorCode::limit) break;
+      if (!again) return Unexpected(again.error());
+      if (interrupted()) break;
+      if (auto added = journal_.add_verification(entry, seed, again->verdict); !added) return added;
+      if (!entry.verified)
+        if (auto told = journal_.event(seconds(), "verification", entry.candidate.id + " did not hold: " + again->verdict.why); !told) return told;
+    }
+    if (auto saved = save_standing(); !saved) return saved;
+    const Entry* winner = journal_.winner();
+    return winner && winner->verified ? take_moves_back(*winner) : Expected<void>();
+  }
+
+  Expected<void> take_moves_back(const Entry& winner) {
+    report("ablation");
+    const auto tried = journal_.tried();
+    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, {}};
+    const auto line = line_of(journal_, winner.candidate.id);
+    const auto ablated = ablated_candidates(s_.proposers, situation, line);
+    std::vector<Candidate> fresh;
+    for (const Ablated& a : ablated)
+      if (!journal_.find(a.candidate.id)) fresh.push_back(a.candidate);
+    if (!fresh.empty() && !out_of_time()) {
+      if (auto added = journal_.add_round(fresh, store::kAblation); !added) return added;
+      if (auto done = judge_pending(); !done) return done;
+    }
+    return s_.store->set_contributions(journal_.row().id, contributions(journal_, line, ablated));
+  }
+
+  void finish(const std::string& outcome, const std::string& why) {
+    store::RunRow& row = journal_.row();
+    row.seconds = seconds();
+    row.outcome = outcome;
+    row.outcome_why = why;
+    row.goal_met = s_.task->goal.has_value() && !row.winner.empty();
+  }
+
+  void report(const std::string& step) {
+    if (!s_.progress) return;
+    Progress p;
+    p.step = step;
+    for (const Entry& e : journal_.entries()) {
+      p.candidates += e.judged;
+      p.accepted += e.judged && e.standing.grade == Grade::accepted;
+    }
+    if (const Entry* best = journal_.best()) {
+      p.best_us = best->standing.us;
+      p.best = best->candidate.move.title;
+      p.bottleneck = bottleneck_of(best->verdict, journal_.plan());
+    }
+    p.baseline_us = journal_.baseline_us();
+    for (const PlanSize& size : journal_.plan().sizes) p.floor_us += size.floor_us;
+    p.seconds = seconds();
+    p.budget_seconds = s_.budget.seconds;
+    s_.progress(p);
+  }
+
+  LoopSetting& s_;
+  Journal& journal_;
+  const double before_, start_;
+  std::mutex mutex_;             // of the journal while threads judge
+  bool exhausted_ = false, stopped_by_review_ = false;
+};
+
+}  // namespace
+
+Expected<void> run_loop(LoopSetting& setting) { return Loop(setting).run(); }
+
+}  // namespace kforge::forge

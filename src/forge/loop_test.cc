@@ -1,0 +1,192 @@
+// The loop, with a fake judge: what is tried, what wins, when it ends.
+#include "forge/loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "forge/fake_world_test.h"
+
+namespace kforge::forge {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class LoopTest : public ::testing::Test {
+ protected:
+  LoopTest() : folder_(test_folder("loop-test")) {}
+  std::filesystem::path folder(const char* name = "s") const { return folder_.path() / name; }
+  TemporaryDirectory folder_;
+};
+
+TEST_F(LoopTest, FindsTheBestOfTheSpaceAndVerifiesIt) {
+  FakeRun run(folder());
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.journal->row().outcome, "exhausted");
+  EXPECT_EQ(run.winner_text(), "a=7 b=3") << testing::PrintToString(run.story());
+  EXPECT_TRUE(run.journal->winner()->verified);
+  EXPECT_EQ(run.judged[run.journal->winner()->candidate.id], 2) << "once in the search, once with fresh inputs";
+  EXPECT_EQ(run.journal->row().baseline, run.setting.first[0].id);
+  EXPECT_DOUBLE_EQ(run.journal->baseline_us(), 130);
+}
+
+TEST_F(LoopTest, JudgesNothingTwice) {
+  FakeRun run(folder());
+  ASSERT_TRUE(run.go());
+  for (const auto& [id, times] : run.judged) EXPECT_LE(times, id == run.journal->row().winner ? 2 : 1);
+}
+
+TEST_F(LoopTest, TriesTheSameInTheSameOrderOnAnyNumberOfThreads) {
+  FakeRun one(folder("one"));
+  ASSERT_TRUE(one.go());
+  FakeRun four(folder("four"));
+  four.setting.jobs = 4;
+  four.delay_ms = 1;
+  ASSERT_TRUE(four.go());
+  EXPECT_EQ(one.story(), four.story());
+}
+
+// A right but slow candidate is on the way; it never wins, however fast.
+TEST_F(LoopTest, LetsNoCandidateWinThatFailsAContract) {
+  FakeRun run(folder());
+  run.adjust = [](const Candidate&, const JudgeCall&, Verdict& v) {
+    if (v.status == VerdictStatus::rejected && v.time) v.time->us = 1;      // b == 0: the fastest of all
+    if (v.status == VerdictStatus::accepted) v.status = VerdictStatus::error;
+  };
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.journal->winner(), nullptr);
+  ASSERT_NE(run.journal->best(), nullptr) << "the best so far is delivered all the same";
+  EXPECT_EQ(point_of(run.journal->best()->candidate.source).b, 0);
+  EXPECT_EQ(run.journal->row().winner, "");
+}
+
+TEST_F(LoopTest, TakesTheNextOneWhenTheWinnerDoesNotHold) {
+  FakeRun run(folder());
+  run.adjust = [](const Candidate& c, const JudgeCall& call, Verdict& v) {
+    if (call.seed == 1 || c.source != "a=7 b=3") return;
+    v.status = VerdictStatus::rejected;
+    v.contracts[0].status = Status::failed;
+    v.why = "fails numerics";
+  };
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.winner_text(), "a=6 b=3");
+  EXPECT_TRUE(run.journal->winner()->verified);
+  const auto again = Journal::reopen(run.store, run.journal->row());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->winner()->candidate.source, "a=6 b=3") << "the store remembers that it did not hold";
+}
+
+TEST_F(LoopTest, SaysWhatEachMoveOfTheWinnerIsWorth) {
+  FakeRun run(folder());
+  ASSERT_TRUE(run.go());
+  const auto rows = run.store.contributions("run");
+  ASSERT_TRUE(rows);
+  ASSERT_THAT(*rows, SizeIs(kMaxA + kMaxB)) << "one a move of the line";
+  int ablations = 0;
+  for (const auto& row : *rows) {
+    ablations += row.how == "ablation";
+    EXPECT_GT(row.factor, 1);
+  }
+  EXPECT_EQ(ablations, kMaxA + kMaxB - 1) << "the last move's own parent is the winner without it";
+}
+
+TEST_F(LoopTest, EndsWithTheNameOfItsRule) {
+  struct Row { const char* outcome; OptimizeBudget budget; std::uint64_t judged; };
+  for (const Row& row : {Row{"budget", {1000, 5, 0}, 5}, Row{"stagnation", {1000, 1000, 4}, 0}, Row{"exhausted", {1000, 1000, 0}, 0}}) {
+    FakeRun run(folder(row.outcome));
+    run.setting.budget = row.budget;
+    if (std::string_view(row.outcome) == "stagnation")
+      run.adjust = [](const Candidate&, const JudgeCall&, Verdict& v) {
+        if (v.time) v.time->us = 10;
+      };
+    ASSERT_TRUE(run.go());
+    EXPECT_EQ(run.journal->row().outcome, row.outcome) << run.journal->row().outcome_why;
+    if (row.judged == 0) continue;
+    std::uint64_t judged = 0;
+    for (const Entry& e : run.journal->entries()) judged += e.judged && e.round > 0 && e.purpose == store::kSearch;
+    EXPECT_EQ(judged, row.judged);
+  }
+}
+
+TEST_F(LoopTest, EndsWhenTheTimeIsSpent) {
+  FakeRun run(folder());
+  double time = 0;
+  run.setting.clock = [&] { return time; };
+  run.before_verdict = [&] { time += 1; };
+  run.setting.budget.seconds = 12;
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.journal->row().outcome, "budget");
+  EXPECT_LE(run.journal->row().seconds, 13);
+  EXPECT_GT(run.journal->row().seconds, 5);
+}
+
+TEST_F(LoopTest, EndsAtTheFloorOfPhysics) {
+  FakeRun run(folder());
+  run.plan.sizes.resize(1);
+  run.plan.sizes[0].floor_us = us_of({4, 3});
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.journal->row().outcome, "goal");
+  EXPECT_FALSE(run.journal->row().goal_met) << "the task has none";
+}
+
+TEST_F(LoopTest, ReusesVerdictsOfEarlierRunsAndVerifiesTheWinnerAnew) {
+  const auto key = [](const Candidate& c) { return "key " + c.id; };
+  FakeRun first(folder(), "first");
+  first.setting.verdict_key = key;
+  ASSERT_TRUE(first.go());
+  FakeRun second(folder(), "second");
+  second.setting.verdict_key = key;
+  ASSERT_TRUE(second.go());
+  EXPECT_EQ(second.story(), first.story());
+  ASSERT_EQ(second.judged.size(), 1u);
+  EXPECT_EQ(second.judged.begin()->first, second.journal->row().winner);
+  for (const Entry& e : second.journal->entries()) EXPECT_TRUE(e.reused);
+}
+
+TEST_F(LoopTest, FailsWithTheJudgesErrorAndCanBeResumed) {
+  FakeRun run(folder());
+  int calls = 0;
+  run.setting.judge = [&](const Candidate& c, const JudgeCall& call) -> Expected<Judgement> {
+    if (++calls == 9) return fail(ErrorCode::missing, "no compiler");
+    return run.judge(c, call);
+  };
+  const auto failed = run.go();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::missing);
+  EXPECT_EQ(run.store.run("run")->outcome, "failed");
+  EXPECT_THAT(run.store.run("run")->outcome_why, HasSubstr("no compiler"));
+  FakeRun again(folder());
+  ASSERT_TRUE(again.go());
+  EXPECT_EQ(again.winner_text(), "a=7 b=3");
+}
+
+TEST_F(LoopTest, RemembersDeadEnds) {
+  FakeRun run(folder());
+  ASSERT_TRUE(run.go());
+  const auto ends = run.store.dead_ends("run");
+  ASSERT_TRUE(ends);
+  ASSERT_FALSE(ends->empty());
+  for (const auto& end : *ends) {
+    const Point p = point_of(run.journal->find(end.candidate)->candidate.source);
+    EXPECT_EQ(wrong_at(p), end.why == "it is wrong");
+  }
+  for (const Entry& e : run.journal->entries())
+    if (const Entry* parent = run.journal->find(e.candidate.parent); parent && e.purpose == store::kSearch) {
+      EXPECT_FALSE(wrong_at(point_of(parent->candidate.source))) << "nothing derives from what is wrong";
+    }
+}
+
+TEST_F(LoopTest, TellsItsProgress) {
+  FakeRun run(folder());
+  std::vector<Progress> told;
+  run.setting.progress = [&](const Progress& p) { told.push_back(p); };
+  ASSERT_TRUE(run.go());
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back().best_us, us_of({7, 3}));
+  EXPECT_EQ(told.back().baseline_us, 130);
+  EXPECT_GT(told.back().accepted, 0u);
+}
+
+}  // namespace
+}  // namespace kforge::forge

@@ -1,0 +1,286 @@
+// `optimize`: puts the loop's setting together from task, store and options, runs it, delivers the winner.
+#include "kforge/optimize.h"
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "forge/fingerprint.h"
+#include "forge/loop.h"
+#include "forge/plan_review.h"
+#include "forge/standard_proposers.h"
+#include "kforge/version.h"
+#include "store/word_list.h"
+#include "task/formula.h"
+
+namespace kforge {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace forge;
+
+// Sizes that are measured run on sampled blocks beyond this while searching; the winner is verified with check's own budget.
+constexpr std::uint64_t kSearchInstructions = 64'000'000;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::string utc(const char* format) {
+  const std::time_t time = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[64];
+  return std::string(text, std::strftime(text, sizeof text, format, &parts));
+}
+
+// "20260301-101500-softmax-1a2b"
+std::string new_run_id(const std::string& task_name) {
+  std::string word;
+  for (const char c : task_name) word += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return fmt::format("{}-{}-{:04x}", utc("%Y%m%d-%H%M%S"), word.substr(0, 24), std::random_device{}() & 0xffff);
+}
+
+// What the store keeps of the options, so that a resumed run is the same run.
+std::string options_text(const OptimizeOptions& o, const Surroundings& around) {
+  return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference});
+}
+
+// The budget of the run, but for what this call states.
+OptimizeBudget resumed_budget(const OptimizeBudget& given, const std::vector<std::string>& kept) {
+  const OptimizeBudget usual;
+  OptimizeBudget out = given;
+  if (kept.size() < 4) return out;
+  if (given.seconds == usual.seconds) out.seconds = parse_double(kept[1]).value_or(usual.seconds);
+  if (given.candidates == usual.candidates) out.candidates = parse_unsigned(kept[2]).value_or(usual.candidates);
+  if (given.stagnation == usual.stagnation) out.stagnation = parse_unsigned(kept[3]).value_or(usual.stagnation);
+  return out;
+}
+
+// The naive or the given kernel; nothing when the task has none.
+Expected<std::optional<Candidate>> baseline_of(const OptimizeOptions& options, const task::Task& task) {
+  const bool given = !options.from.empty();
+  fs::path path = given ? fs::path(options.from) : fs::path(task.path).parent_path() / "naive.cu";
+  std::error_code ignored;
+  if (!given && !fs::is_regular_file(path, ignored)) {
+    if (task.formula.empty()) return std::optional<Candidate>();
+    const auto made = task::formula::write_naive(task);
+    if (!made && made.error().code == ErrorCode::unsupported) return std::optional<Candidate>();   // nothing plain does it in place
+    if (!made) return Unexpected(made.error());
+    path = *made;
+  }
+  auto source = read_file(path, 64ull << 20);
+  if (!source) return fail(ErrorCode::bad_input, source.error().message, {path.string(), 0, 0}, "--from takes a CUDA source with the task's launcher");
+  Candidate c;
+  c.source = std::move(*source);
+  if (includes_own_files(c.source)) c.flags = {"-I", fs::absolute(path, ignored).parent_path().string()};
+  c.proposer = given ? "user" : "naive";
+  c.move = {"start", given ? "the given kernel" : "the naive kernel", "", "", 1};
+  c.id = identity(c.source, c.flags);
+  return std::optional<Candidate>(std::move(c));
+}
+
+// Writes candidates below the store, so that equal ones have equal paths and share the cache of builds.
+class CandidateFiles {
+ public:
+  explicit CandidateFiles(fs::path folder) : folder_(std::move(folder)) {}
+  Expected<std::string> file(const Candidate& candidate) const {
+    if (auto made = make_directories(folder_); !made) return Unexpected(made.error());
+    const fs::path path = folder_ / (candidate.id + ".cu");
+    const auto there = read_file(path, 64ull << 20);
+    if (there && *there == candidate.source) return path.string();
+    if (auto written = write_file_atomic(path, candidate.source); !written) return Unexpected(written.error());
+    return path.string();
+  }
+
+ private:
+  fs::path folder_;
+};
+
+class Optimisation {
+ public:
+  explicit Optimisation(const OptimizeOptions& options) : options_(options) {}
+
+  Expected<RunRecord> run() {
+    const bool fresh = options_.resume.empty();
+    if (fresh)   // a call that is wrong leaves no store behind
+      if (auto ready = prepare(options_.task, options_.gpu); !ready) return Unexpected(ready.error());
+    auto opened = store::Store::open(store::store_folder(options_.store), fresh);
+    if (!opened) return Unexpected(opened.error());
+    store_.emplace(std::move(*opened));
+    if (auto found = fresh ? Expected<void>() : find_run(); !found) return Unexpected(found.error());
+    auto lock = store_->lock_run(row_.id);
+    if (!lock) return Unexpected(lock.error());
+    auto journal = fresh ? begin() : Journal::reopen(*store_, row_);
+    if (!journal) return Unexpected(journal.error());
+    if (auto found = find_goal(journal->plan()); !found) return Unexpected(found.error());
+    LoopSetting setting = make_setting(*journal);
+    if (journal->rounds() == 0)
+      if (auto seeded = add_first(setting); !seeded) return Unexpected(seeded.error());
+    if (auto done = run_loop(setting); !done) return Unexpected(done.error());
+    if (auto kept = remember(*journal); !kept) return Unexpected(kept.error());
+    if (auto delivered = deliver(*journal); !delivered) return Unexpected(delivered.error());
+    return record_of(*store_, journal->row());
+  }
+
+ private:
+  // Task, sheet and what is around them.
+  Expected<void> prepare(const std::string& task_path, const std::string& gpu) {
+    auto task = task::read_task(task_path);
+    if (!task) return Unexpected(task.error());
+    task_ = std::move(*task);
+    gpu_ = gpu.empty() ? task_.gpu : gpu;
+    auto sheet = target_sheet(gpu_);
+    if (!sheet) return Unexpected(sheet.error());
+    sheet_ = std::move(*sheet);
+    auto around = surroundings_of(task_);
+    if (!around) return Unexpected(around.error());
+    around_ = std::move(*around);
+    if (row_.id.empty()) row_.id = new_run_id(task_.name);
+    return options_.resume.empty() ? read_baseline() : Expected<void>();
+  }
+
+  Expected<void> read_baseline() {
+    auto baseline = baseline_of(options_, task_);
+    if (!baseline) return Unexpected(baseline.error());
+    baseline_ = std::move(*baseline);
+    return {};
+  }
+
+  Expected<void> find_run() {
+    auto row = store_->run(options_.resume);
+    if (!row) return Unexpected(row.error());
+    row_ = std::move(*row);
+    const auto kept = store::from_word_list(row_.options);
+    if (!kept.empty()) options_.from = kept[0];
+    if (auto ready = prepare(row_.task_path, row_.gpu); !ready) return ready;
+    if (around_.task_text != row_.task_text || (kept.size() >= 5 && around_.reference != kept[4]))
+      return fail(ErrorCode::bad_input, "the task or its reference was changed since the run began", {row_.task_path, 0, 0}, "start a new run: kforge optimize " + row_.task_path);
+    options_.budget = resumed_budget(options_.budget, kept);
+    options_.seed = row_.seed;
+    return {};
+  }
+
+  Expected<Journal> begin() {
+    auto made = options_.plan.empty() ? plan(task_.path, gpu_) : read_plan(options_.plan);
+    if (!made) return Unexpected(made.error());
+    std::error_code ignored;
+    if (!options_.from.empty()) options_.from = fs::absolute(options_.from, ignored).string();
+    row_.task_path = fs::absolute(task_.path, ignored).lexically_normal().string();
+    row_.task_name = task_.name;
+    row_.task_text = around_.task_text;
+    row_.gpu = sheet_name(gpu_);
+    row_.device = "emulated " + sheet_.name;
+    row_.version = kVersion;
+    row_.toolkit = around_.toolkit;
+    row_.started = utc("%Y-%m-%dT%H:%M:%SZ");
+    row_.seed = options_.seed;
+    row_.options = options_text(options_, around_);
+    return Journal::begin(*store_, row_, *made);
+  }
+
+  LoopSetting make_setting(Journal& journal) {
+    LoopSetting s;
+    s.task = &task_;
+    s.sheet = &sheet_;
+    s.store = &*store_;
+    s.journal = &journal;
+    s.budget = options_.budget;
+    s.seed = options_.seed;
+    s.jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    s.proposers = standard_proposers();
+    s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
+    s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, sheet_, options_.seed); };
+    s.clock = now;
+    s.progress = options_.progress;
+    s.interrupted = options_.interrupted;
+    if (options_.review)
+      s.review = [this, &journal](std::uint64_t round, std::vector<Candidate> proposed) { return review_round(journal, store_->run_folder(row_.id), round, std::move(proposed), options_.review); };
+    return s;
+  }
+
+  // Round 0: the baseline, and the winner of an earlier run for the same ends, which is judged like any other.
+  Expected<void> add_first(LoopSetting& setting) {
+    if (!options_.resume.empty())   // killed before its first round
+      if (auto read = read_baseline(); !read) return read;
+    if (baseline_) setting.first.push_back(*baseline_);
+    auto remembered = store_->remembered_winner(winner_key(task_, setting.journal->plan(), around_, sheet_));
+    if (!remembered || !*remembered) return {};   // a memory that cannot be read is none
+    Candidate known = std::move((*remembered)->candidate);
+    if (!setting.first.empty() && setting.first.front().id == known.id) return {};
+    known.parent.clear();
+    known.proposer = "memory";
+    known.move = {"remembered", "the winner of run " + (*remembered)->run + ": " + known.move.title, "", known.move.rule, 1};
+    setting.first.push_back(std::move(known));
+    return {};
+  }
+
+  JudgeRequest judge_request() const {
+    JudgeRequest request;
+    request.task = &task_;
+    request.sheet = &sheet_;
+    request.sheet_name = sheet_name(gpu_);
+    request.goal = goal_;
+    return request;
+  }
+
+  Expected<void> find_goal(const Plan& plan) {
+    double floor_us = 0;
+    for (const PlanSize& size : plan.sizes) floor_us += size.floor_us;
+    auto figures = goal_figures(judge_request(), floor_us);
+    if (!figures) return Unexpected(figures.error());
+    goal_ = std::move(*figures);
+    return {};
+  }
+
+  Expected<Judgement> judge(const Candidate& candidate, const JudgeCall& call) const {
+    const auto file = CandidateFiles(store_->folder() / "candidates").file(candidate);
+    if (!file) return Unexpected(file.error());
+    JudgeRequest request = judge_request();
+    request.candidate = *file;
+    request.flags = candidate.flags;
+    request.stop_early = call.stop_early;
+    request.seed = call.seed;
+    if (call.stop_early) request.budget.measure_thread_instructions = kSearchInstructions;
+    request.cancelled = call.cancelled;
+    return judge_candidate(request);
+  }
+
+  Expected<void> remember(Journal& journal) {
+    const auto key = winner_key(task_, journal.plan(), around_, sheet_);
+    for (const Entry& e : journal.entries())
+      if (e.candidate.proposer == "memory" && e.judged && e.standing.grade == Grade::wrong)
+        if (auto gone = store_->forget_winner(key); !gone) return gone;
+    const Entry* winner = journal.winner();
+    if (!winner || !winner->verified || includes_own_files(winner->candidate.source)) return {};
+    return store_->remember_winner(key, row_.id, winner->candidate.id, winner->standing.us);
+  }
+
+  Expected<void> deliver(const Journal& journal) const {
+    const Entry* best = journal.best();
+    if (!best) return {};
+    const fs::path folder = store_->run_folder(row_.id);
+    if (auto made = make_directories(folder); !made) return made;
+    return write_file_atomic(folder / "winner.cu", best->candidate.source);
+  }
+
+  OptimizeOptions options_;
+  std::optional<store::Store> store_;
+  store::RunRow row_;
+  task::Task task_;
+  hardware::DataSheet sheet_;
+  std::string gpu_;
+  Surroundings around_;
+  judge::GoalFigures goal_;
+  std::optional<Candidate> baseline_;
+};
+
+}  // namespace
+
+Expected<RunRecord> optimize(const OptimizeOptions& options) { return Optimisation(options).run(); }
+
+}  // namespace kforge

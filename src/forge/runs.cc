@@ -1,0 +1,54 @@
+// `runs`: what the store has, for people and programs.
+#include <algorithm>
+
+#include "base/text.h"
+#include "forge/journal.h"
+#include "store/word_list.h"
+
+namespace kforge {
+
+Expected<std::vector<RunSummary>> list_runs(const std::string& folder) {
+  auto store = store::Store::open(store::store_folder(folder), false);
+  if (!store) return Unexpected(store.error());
+  const auto rows = store->runs();
+  if (!rows) return Unexpected(rows.error());
+  std::vector<RunSummary> out;
+  for (const store::RunRow& row : *rows) {
+    RunSummary& run = out.emplace_back();
+    run.id = row.id;
+    run.task_name = row.task_name;
+    run.gpu = row.gpu;
+    run.started = row.started;
+    run.outcome = row.outcome;
+    run.seconds = row.seconds;
+    const auto words = store::from_word_list(row.summary);
+    if (words.size() < 4) continue;
+    run.candidates = parse_unsigned(words[0]).value_or(0);
+    run.accepted = parse_unsigned(words[1]).value_or(0);
+    run.best_us = parse_double(words[2]).value_or(0);
+    run.baseline_us = parse_double(words[3]).value_or(0);
+  }
+  return out;
+}
+
+Expected<RunRecord> load_run(const std::string& folder, const std::string& id) {
+  auto store = store::Store::open(store::store_folder(folder), false);
+  if (!store) return Unexpected(store.error());
+  const auto row = store->run(id);
+  if (!row) return Unexpected(row.error());
+  return forge::record_of(*store, *row);
+}
+
+Expected<std::vector<RunEvent>> load_events(const std::string& folder, const std::string& id) {
+  auto store = store::Store::open(store::store_folder(folder), false);
+  if (!store) return Unexpected(store.error());
+  const auto row = store->run(id);
+  if (!row) return Unexpected(row.error());
+  const auto events = store->events(row->id);
+  if (!events) return Unexpected(events.error());
+  std::vector<RunEvent> out;
+  for (const store::EventRow& e : *events) out.push_back({e.at_s, e.kind, e.text});
+  return out;
+}
+
+}  // namespace kforge

@@ -1,0 +1,13 @@
+#include "forge/standard_proposers.h"
+
+#include "propose/transform_proposer.h"
+
+namespace kforge::forge {
+
+Proposers standard_proposers() {
+  Proposers out;
+  out.push_back(propose::make_transform_proposer());
+  return out;
+}
+
+}  // namespace kforge::forge
