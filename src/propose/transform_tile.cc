@@ -217,11 +217,14 @@ std::string with(std::string text, std::initializer_list<std::pair<std::string_v
   return text;
 }
 
+// Two rows of 16 lanes fill a warp: rows of both tiles lie 16 words beside a multiple of 32 apart, so that the two meet in no bank.
+int pitch(int elements) { return elements % 32 == 0 ? elements + 16 : elements; }
+
 // Each thread of a 16x16 block has `each` x `each` elements; `loop`, `row`, `column` and the accumulator keep the user's names.
 std::string product_text(const KernelView& view, const Product& product, int each, const std::string& in) {
   const syntax::Program& program = *view.program;
-  constexpr const char* kLoop = R"(__shared__ $left_type$ $a$[$tile$][17];
-$in$__shared__ $right_type$ $b$[16][$tile$];
+  constexpr const char* kLoop = R"(__shared__ $left_type$ $a$[$tile$][16];
+$in$__shared__ $right_type$ $b$[16][$pitch$];
 $in$for ($loop_type$ $k0$ = 0; $k0$ < $last$; $k0$ += 16) {
 #pragma unroll
 $in$  for (int $j$ = 0; $j$ < $each$; ++$j$) {
@@ -256,7 +259,7 @@ $in$    $type$ $sum$ = $sums$[$j$][$i$];
 $in$    if ($guards$) {
 )";
   const auto guard = [](const std::vector<std::string>& parts) { return parts.empty() ? std::string() : joined(parts) + " && "; };
-  return with(kLoop, {{"in", in}, {"a", program.fresh_name("left_tile")}, {"b", program.fresh_name("right_tile")}, {"tile", std::to_string(16 * each)}, {"each", std::to_string(each)},
+  return with(kLoop, {{"in", in}, {"a", program.fresh_name("left_tile")}, {"b", program.fresh_name("right_tile")}, {"tile", std::to_string(16 * each)}, {"pitch", std::to_string(pitch(16 * each))}, {"each", std::to_string(each)},
                       {"left_type", element_type(view, product.left)}, {"right_type", element_type(view, product.right)}, {"loop_type", syntax::declared_type(product.loop.declarator)},
                       {"k0", program.fresh_name(product.loop.variable + "_first")}, {"k", product.loop.variable}, {"last", operand(product.loop.last)},
                       {"row_type", product.row.type}, {"row", product.row.name}, {"row0", program.fresh_name(product.row.name + "_first")},
