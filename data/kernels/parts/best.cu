@@ -1,0 +1,19 @@
+// A value and the first position that has it.
+template <class V>
+struct Best {
+  V value;
+  int index;
+};
+
+template <class V>
+__device__ __forceinline__ Best<V> better_max(Best<V> a, Best<V> b) {
+  return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
+}
+template <class V>
+__device__ __forceinline__ Best<V> better_min(Best<V> a, Best<V> b) {
+  return b.value < a.value || (b.value == a.value && b.index < a.index) ? b : a;
+}
+template <class V>
+__device__ __forceinline__ Best<V> exchanged(Best<V> own, int offset) {
+  return {__shfl_xor_sync(0xffffffffu, own.value, offset), __shfl_xor_sync(0xffffffffu, own.index, offset)};
+}

@@ -1,0 +1,164 @@
+// Binder of 2-D stencils: one image read at fixed offsets around the output's element, clamped at the borders or guarded by conditions,
+// leading dimensions being a batch. Where a condition guards a read, what lies outside of the image is read clamped and not used.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "propose/template_binding.h"
+#include "propose/template_emit.h"
+#include "propose/template_rows.h"
+
+namespace kforge::propose {
+namespace {
+
+using Kind = Term::Kind;
+
+constexpr std::int64_t kMaxRadius = 16;
+
+// d of "v + d", of that between 0 and extent - 1; nothing for anything else.
+std::optional<std::int64_t> offset_of(const TermPtr& term, const std::string& variable, const TermPtr& extent) {
+  if (term->kind == Kind::index && term->text == variable) return 0;
+  if (term->kind == Kind::binary && (term->text == "+" || term->text == "-")) {
+    const auto base = offset_of(term->args[0], variable, extent);
+    const auto step = integer_of(term->args[1]);
+    if (base && step) return *base + (term->text == "+" ? *step : -*step);
+    const auto other = offset_of(term->args[1], variable, extent);
+    const auto first = integer_of(term->args[0]);
+    if (other && first && term->text == "+") return *first + *other;
+    return std::nullopt;
+  }
+  if (term->kind != Kind::call) return std::nullopt;
+  const auto is_last = [&](const TermPtr& t) { return same_extent(binary_term("+", t, number_term(1)), extent); };
+  const auto is_zero = [](const TermPtr& t) { return integer_of(t) == std::optional<std::int64_t>(0); };
+  if (term->text == "clamp" && is_zero(term->args[1]) && is_last(term->args[2])) return offset_of(term->args[0], variable, extent);
+  if (term->text != "min" && term->text != "max") return std::nullopt;
+  // min(max(v, 0), last), in either order and with either half alone.
+  for (int own = 0; own < 2; ++own) {
+    const TermPtr& bound = term->args[static_cast<std::size_t>(1 - own)];
+    if (term->text == "min" ? is_last(bound) : is_zero(bound)) return offset_of(term->args[static_cast<std::size_t>(own)], variable, extent);
+  }
+  return std::nullopt;
+}
+
+struct Halo {
+  std::int64_t left = 0, right = 0, above = 0, below = 0;
+};
+
+class Stencil {
+ public:
+  Stencil(const Computation& computation, const std::vector<std::string>& taken) : task_(computation.task), store_(computation.lifted->stores[0]), names_(task_, taken) {}
+
+  std::optional<Binding> make() {
+    const auto index = plain_index(store_.index);
+    if (store_.adds || !covers_tensor(store_, task_) || !index || index->size() < 2 || tensor_of(task_, store_.tensor).role != task::Role::out) return std::nullopt;
+    index_ = *index;
+    extents_ = extents_of(tensor_of(task_, store_.tensor));
+    if (std::any_of(index_.begin(), index_.end(), [](const std::string& i) { return i.empty(); }) || !read(store_.value) || image_.empty()) return std::nullopt;
+    if (halo_.left + halo_.right + halo_.above + halo_.below == 0) return std::nullopt;
+    return binding();
+  }
+
+ private:
+  bool read(const TermPtr& t) {
+    if (t->kind == Kind::reduce || t->kind == Kind::arg_reduce || t->kind == Kind::scan || t->kind == Kind::carried) return false;
+    if (t->kind == Kind::index) return t->text == index_.back() || t->text == index_[index_.size() - 2];
+    if (t->kind != Kind::load) return std::all_of(t->args.begin(), t->args.end(), [&](const TermPtr& arg) { return read(arg); });
+    return add_load(t);
+  }
+
+  bool add_load(const TermPtr& load) {
+    const std::string key = key_of(load);
+    if (places_.contains(key)) return true;
+    const auto& tensor = tensor_of(task_, load->text);
+    if (!is_row_major(tensor)) return false;
+    const bool constant = std::all_of(load->args.begin(), load->args.end(), [](const TermPtr& i) { return integer_of(i).has_value(); });
+    if (constant) return add_constant(load, key);
+    const auto own = extents_of(tensor);
+    if (own.size() != extents_.size() || !std::equal(own.begin(), own.end(), extents_.begin(), same_extent)) return false;
+    const std::size_t n = own.size();
+    for (std::size_t k = 0; k + 2 < n; ++k)
+      if (load->args[k]->kind != Kind::index || load->args[k]->text != index_[k]) return false;
+    const auto dy = offset_of(load->args[n - 2], index_[n - 2], own[n - 2]), dx = offset_of(load->args[n - 1], index_[n - 1], own[n - 1]);
+    if (!dy || !dx || std::abs(*dy) > kMaxRadius || std::abs(*dx) > kMaxRadius) return false;
+    if (image_.empty()) image_ = load->text;
+    if (load->text != image_) {   // another tensor, at the element itself
+      if (*dy != 0 || *dx != 0) return false;
+      places_[key] = loaded(names_(load->text) + "[at]", tensor.dtype);
+      return true;
+    }
+    halo_.left = std::max(halo_.left, -*dx), halo_.right = std::max(halo_.right, *dx);
+    halo_.above = std::max(halo_.above, -*dy), halo_.below = std::max(halo_.below, *dy);
+    tile_loads_.push_back({key, *dy, *dx});
+    places_[key] = "";
+    return true;
+  }
+  bool add_constant(const TermPtr& load, const std::string& key) {
+    std::map<std::string, TermPtr> atoms;
+    const auto strides = strides_of(tensor_of(task_, load->text), atoms);
+    std::int64_t flat = 0;
+    for (std::size_t k = 0; k < load->args.size(); ++k) {
+      const TermPtr stride = term_of(strides[k], atoms);
+      if (!integer_of(stride)) return false;
+      flat += *integer_of(load->args[k]) * *integer_of(stride);
+    }
+    const auto dtype = tensor_of(task_, load->text).dtype;
+    const std::string name = fmt::format("{}_{}", names_(load->text), flat);
+    uniform_.push_back(fmt::format("const {} {} = {};", cuda_name(number_of(dtype)), name, loaded(fmt::format("{}[{}]", names_(load->text), flat), dtype)));
+    places_[key] = name;
+    return true;
+  }
+
+  std::optional<Binding> binding() {
+    Binding out = common_binding(task_, names_);
+    const auto dtype = tensor_of(task_, image_).dtype;
+    for (const auto& [key, dy, dx] : tile_loads_) places_[key] = loaded(fmt::format("tile[r + {}][c + {}]", halo_.above + dy, halo_.left + dx), dtype);
+    const std::string row = index_[index_.size() - 2], column = index_.back();
+    const EmitNames emit_names{[&](const std::string& name) { return names_(name); },
+                               [&](const TermPtr& t) -> std::string {
+                                 if (t->kind == Kind::load) return places_.at(key_of(t));
+                                 if (t->kind == Kind::index) return t->text == row ? "row" : "column";
+                                 return {};
+                               }, "t"};
+    const EmittedTerms emitted = emit({store_.value}, task_, emit_names);
+    const auto& target = tensor_of(task_, store_.tensor);
+    out.texts["inside"] = lines(emitted.statements, 6);
+    out.texts["value"] = stored(emitted.values[0], target.dtype);
+    out.texts["uniform_loads"] = lines(uniform_, 2);
+    out.texts["in"] = names_(image_);
+    out.texts["in_type"] = task::cuda_type(dtype);
+    out.texts["out"] = names_(target.name);
+    const std::size_t n = extents_.size();
+    out.texts["batches"] = extent_text(product_of({extents_.begin(), extents_.end() - 2}), task_, names_);
+    out.texts["rows"] = extent_text(extents_[n - 2], task_, names_);
+    out.texts["columns"] = extent_text(extents_[n - 1], task_, names_);
+    out.texts["left"] = std::to_string(halo_.left), out.texts["right"] = std::to_string(halo_.right);
+    out.texts["above"] = std::to_string(halo_.above), out.texts["below"] = std::to_string(halo_.below);
+    out.numbers["radius_x"] = number_term(std::max(halo_.left, halo_.right));
+    out.numbers["radius_y"] = number_term(std::max(halo_.above, halo_.below));
+    return out;
+  }
+
+  struct TileLoad {
+    std::string key;
+    std::int64_t dy = 0, dx = 0;
+  };
+  const task::Task& task_;
+  const LiftedStore& store_;
+  FileNames names_;
+  std::vector<std::string> index_;
+  std::vector<TermPtr> extents_;
+  std::string image_;
+  Halo halo_;
+  std::vector<TileLoad> tile_loads_;
+  std::map<std::string, std::string> places_;
+  std::vector<std::string> uniform_;
+};
+
+}  // namespace
+
+std::optional<Binding> bind_stencil(const Computation& computation, const std::vector<std::string>& taken) {
+  if (!computation.lifted || computation.lifted->stores.size() != 1) return std::nullopt;
+  return Stencil(computation, taken).make();
+}
+
+}  // namespace kforge::propose
