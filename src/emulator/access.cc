@@ -215,12 +215,12 @@ void mark_stored_bytes(Allocation& allocation, const Request& request) {
   if (words.empty()) words.assign((allocation.size + 63) / 64, 0);
   if (request.bytes >= 2 && is_contiguous(request.addresses, request.mask, request.bytes) && (request.addresses[0] - allocation.base) % 64 == 0) {
     const std::uint64_t first = (request.addresses[0] - allocation.base) / 64;
-    for (std::uint32_t k = 0; k < request.bytes / 2; ++k) words[first + k] = ~std::uint64_t{0};
+    for (std::uint32_t k = 0; k < request.bytes / 2; ++k) or_bits(words[first + k], ~std::uint64_t{0});
     return;
   }
   for_lanes(request.mask, [&](std::uint32_t i) {   // aligned: never across a word of 64 bytes
     const std::uint64_t offset = request.addresses[i] - allocation.base;
-    words[offset / 64] |= ((std::uint64_t{1} << request.bytes) - 1) << offset % 64;
+    or_bits(words[offset / 64], ((std::uint64_t{1} << request.bytes) - 1) << offset % 64);
   });
 }
 

@@ -1,6 +1,7 @@
 // One warp's access to memory on its way through the executor: which bytes it means, and what the observers are told.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "emulator/launch.h"
@@ -53,6 +54,11 @@ void count_local(Warp& warp, const Op& op);
 // Keeps the request as the op's worst example if it is.
 void keep_worst_global(Warp& warp, const Op& op, const Request& request, const SectorCount& count);
 void keep_worst_shared(Warp& warp, const Op& op, const Request& request, const WavefrontCount& count);
+// Sets bits of a word that other workers may set bits of.
+inline void or_bits(std::uint64_t& word, std::uint64_t bits) {
+  const std::atomic_ref<std::uint64_t> shared(word);
+  if ((shared.load(std::memory_order_relaxed) & bits) != bits) shared.fetch_or(bits, std::memory_order_relaxed);
+}
 // Coverage: sets the bits of the bytes that a kernel stored.
 void mark_stored_bytes(Allocation& allocation, const Request& request);
 

@@ -11,6 +11,7 @@
 #include "emulator/layout.h"
 #include "emulator/memory_quick.h"
 #include "emulator/registers.h"
+#include "emulator/saturate.h"
 #include "emulator/source_lines.h"
 
 namespace kforge::emulator {
@@ -281,7 +282,8 @@ class Decoder {
     if (wide_result) op.flags |= 2;
     if (wide_source) op.flags |= 4;
     const bool fit = wide_result == (ptx::size_bits(in.type) == 64) && wide_source == (ptx::size_bits(in.type2) == 64);
-    op.run = same(select_cvt(in, fit));
+    const Handler saturate = saturate_handler(in);
+    op.run = same(saturate != nullptr ? saturate : select_cvt(in, fit));
   }
 
   void decode_compare(Op& op, const ptx::Instruction& in, Exec exec) {

@@ -1,6 +1,7 @@
 #include "emulator/device.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <chrono>
 #include <map>
@@ -18,6 +19,13 @@ constexpr std::size_t kMaxOutput = 64 * 1024;   // of printf, kept in the log
 Variant variant_of(const Checks& checks) {
   if (checks.safety) return checks.profile ? Variant::all : Variant::safety;
   return checks.profile ? Variant::profile : Variant::plain;
+}
+
+// Cores that this process may use.
+std::uint32_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(CPU_COUNT(&set)) : 1;
 }
 
 // What the race detector has to reckon with.
@@ -50,6 +58,7 @@ struct Device::Impl {
   Checks checks;
   Limits limits;
   std::uint64_t seed = 0;
+  std::uint32_t workers = 0;
   std::uint64_t instructions_used = 0;
   double seconds_used = 0;
   ViolationLog violations;
@@ -125,6 +134,7 @@ void Device::set_limits(Limits limits) {
   impl_->seconds_used = 0;
 }
 void Device::set_seed(std::uint64_t seed) { impl_->seed = seed; }
+void Device::set_workers(std::uint32_t workers) { impl_->workers = workers; }
 void Device::on_print(std::function<void(std::string_view)> sink) { impl_->sink = std::move(sink); }
 
 void Device::Impl::fill_uniforms(Launch& launch) {
@@ -208,7 +218,7 @@ void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
   if (segments == nullptr) segments = launch.kernel->owner->shortcuts ? compile_segments(*launch.kernel, launch.variant) : std::make_unique<SegmentCode>();
   launch.segments = segments.get();
   launch.segment_runs.assign(segments->segments().size(), 0);
-  run_grid(launch, {seed, request.cooperative, request.sampled_blocks});
+  run_grid(launch, {seed, request.cooperative, request.sampled_blocks, workers == 0 ? usable_cores() : workers});
   if (launch.safety) {
     races.end_launch();
     add_races(launch);
@@ -236,6 +246,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.profile = d.checks.profile;
   launch.violations = &d.violations;
   launch.races = &d.races;
+  launch.race_shadow_bytes = d.checks.race_shadow_bytes;
   launch.global_shadow = &d.global_shadow;
   launch.print = [&d](std::string_view text) { d.print(text); };
   if (launch.profile) launch.ops = std::vector<OpProfile>(request.kernel->code.size());

@@ -89,6 +89,7 @@ class Device {
   void set_checks(Checks checks);
   void set_limits(Limits limits);               // of the case: consumed by all launches until set again
   void set_seed(std::uint64_t seed);            // of the warp schedule
+  void set_workers(std::uint32_t workers);      // host threads that run blocks of a launch; 0 (the default): one a core
   LaunchResult launch(const LaunchRequest& request);
 
   // The host, or the task, is about to read [offset, offset + bytes): reports undefined values that kernels stored there

@@ -53,6 +53,7 @@ class ViolationLog {
   // The entry to fill in when this is the first of its kind; null otherwise (the count was raised).
   evidence::Violation* add(std::string_view contract, std::string_view kind, const std::string& kernel, std::uint32_t location);
   std::vector<evidence::Violation> take();
+  bool empty() const { return violations_.empty(); }
 
  private:
   std::map<std::tuple<std::string, std::string, std::string, std::uint32_t>, std::size_t> index_;
@@ -61,6 +62,8 @@ class ViolationLog {
 
 // A thread's coordinates in its block.
 evidence::Dim3 thread_index(const evidence::Dim3& block, std::uint32_t linear);
+
+struct Team;
 
 struct Launch {
   const Kernel* kernel = nullptr;
@@ -80,6 +83,7 @@ struct Launch {
   ShapePool shapes;
   ViolationLog* violations = nullptr;
   RaceDetector* races = nullptr;
+  std::uint64_t race_shadow_bytes = 0;           // of each detector
   GlobalShadow* global_shadow = nullptr;
   OriginTable* origins = nullptr;
   std::function<void(std::string_view)> print;
@@ -89,6 +93,8 @@ struct Launch {
   std::string detail;
   std::uint64_t stores = 1;                      // changes of memory: see schedule.cc
   std::uint64_t thread_instructions = 0;
+  Team* team = nullptr;                          // of a worker: see team.h
+  std::uint64_t told_team = 0;                   // thread-instructions that the team knows of
   std::uint64_t clock = 0;                       // warp instructions so far: what %clock reads
   std::uint64_t instruction_limit = 0;           // of this launch; 0: none
   double seconds_limit = 0;

@@ -5,6 +5,7 @@
 // at their host address (offset 0). Constants and module variables live here too.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,7 +37,9 @@ struct Allocation {
   std::vector<std::uint64_t> written;        // by kernels since the last clear (launch.coverage)
   std::vector<std::uint64_t> host_written;   // by copies from the host since the last clear
   struct RaceCell;                           // race.h
-  RaceCell* race_cells = nullptr;            // one per 4 bytes; owned by the race observer's arena
+  // Owned by race engines, one for each that may run at a time: the device's and those of the workers of a team.
+  static constexpr std::size_t kRaceEngines = 17;
+  std::array<RaceCell*, kRaceEngines> race_cells{};
 };
 
 class Memory {

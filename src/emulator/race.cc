@@ -50,9 +50,14 @@ struct RaceDetector::Impl {
   RaceLog log;
   RaceStats stats;
   std::uint64_t cap = 0;
+  std::uint32_t index = 0;
+  bool epochs = false;
 };
 
-RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes) : impl_(std::make_unique<Impl>()) { impl_->cap = max_shadow_bytes; }
+RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes, std::uint32_t index) : impl_(std::make_unique<Impl>()) {
+  impl_->cap = max_shadow_bytes;
+  impl_->index = index;
+}
 RaceDetector::~RaceDetector() = default;
 
 void RaceDetector::set_max_shadow_bytes(std::uint64_t bytes) { impl_->cap = bytes; }
@@ -60,7 +65,8 @@ void RaceDetector::set_max_shadow_bytes(std::uint64_t bytes) { impl_->cap = byte
 void RaceDetector::begin_launch(const RaceMode& mode, std::uint32_t threads_per_block) {
   end_launch();
   const auto make = mode.needs_vector_clocks() ? make_clock_engine : make_epoch_engine;
-  engine_ = make(threads_per_block, impl_->log, impl_->stats, impl_->cap);
+  impl_->epochs = !mode.needs_vector_clocks();
+  engine_ = make(threads_per_block, impl_->log, impl_->stats, impl_->cap, impl_->index);
 }
 
 void RaceDetector::end_launch() {
@@ -97,6 +103,9 @@ void RaceDetector::release(BlockRaces* block, std::uint32_t warp, std::uint32_t 
 void RaceDetector::acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
   engine_->acquire(block, warp, mask, key, scope);
 }
+bool RaceDetector::found_any() const { return !impl_->log.empty(); }
+bool RaceDetector::uses_epochs() const { return impl_->epochs; }
+bool RaceDetector::conflicts_with(const RaceDetector& other) const { return engine_->conflicts_with(*other.engine_); }
 std::vector<Race> RaceDetector::take_races() { return impl_->log.take(); }
 RaceStats RaceDetector::stats() const {
   RaceStats stats = impl_->stats;

@@ -121,7 +121,8 @@ class RaceEngine;  // epochs or vector clocks (race_epochs.h, race_clocks.h)
 
 class RaceDetector {
  public:
-  explicit RaceDetector(std::uint64_t max_shadow_bytes = std::uint64_t{2} << 30);
+  // `index`: of the engine among those that run at a time (Allocation::race_cells).
+  explicit RaceDetector(std::uint64_t max_shadow_bytes = std::uint64_t{2} << 30, std::uint32_t index = 0);
   ~RaceDetector();
   RaceDetector(const RaceDetector&) = delete;
   RaceDetector& operator=(const RaceDetector&) = delete;
@@ -163,6 +164,10 @@ class RaceDetector {
   void acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
 
   std::vector<Race> take_races();
+  bool found_any() const;          // races not yet taken
+  bool uses_epochs() const;        // in this launch
+  // Whether some byte of global memory was written under one detector and touched under the other in this launch. Both use epochs.
+  bool conflicts_with(const RaceDetector& other) const;
   RaceStats stats() const;
 
  private:

@@ -73,8 +73,8 @@ namespace {
 
 class ClockEngine final : public RaceEngine {
  public:
-  ClockEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap)
-      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap) {}
+  ClockEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
+      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap, index) {}
 
   BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override {
     auto block = std::make_unique<ClockBlock>();
@@ -579,8 +579,8 @@ void ClockEngine::access(const RaceAccess& access) {
 
 }  // namespace
 
-std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap) {
-  return std::make_unique<ClockEngine>(threads, log, stats, cap);
+std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index) {
+  return std::make_unique<ClockEngine>(threads, log, stats, cap, index);
 }
 
 }  // namespace kforge::emulator

@@ -64,6 +64,7 @@ class RaceLog {
     if (fresh) races_.push_back(race);
     races_[entry->second].count += 1;
   }
+  bool empty() const { return races_.empty(); }
   std::vector<Race> take() {
     index_.clear();
     return std::exchange(races_, {});
@@ -146,16 +147,17 @@ struct CellDirectory final : Allocation::RaceCell {
 template <class Cell>
 class CellStore {
  public:
-  explicit CellStore(RaceStats& stats, std::uint64_t cap) : stats_(stats), cap_(cap) {}
+  CellStore(RaceStats& stats, std::uint64_t cap, std::uint32_t engine) : stats_(stats), cap_(cap), engine_(engine) {}
 
   // The chunk of the byte at `offset`; null when the cap is reached. A new chunk takes rows if `rows`.
   CellChunk<Cell>* chunk(Allocation& allocation, std::uint64_t offset, std::uint32_t access_bytes, bool rows) {
-    if (allocation.race_cells == nullptr) {
+    Allocation::RaceCell*& cells = allocation.race_cells[engine_];
+    if (cells == nullptr) {
       directories_.push_back(std::make_unique<CellDirectory<Cell>>(allocation.size));
-      allocation.race_cells = directories_.back().get();
+      cells = directories_.back().get();
       allocations_.push_back(&allocation);
     }
-    auto& slot = static_cast<CellDirectory<Cell>*>(allocation.race_cells)->chunks[offset >> kChunkShift];
+    auto& slot = static_cast<CellDirectory<Cell>*>(cells)->chunks[offset >> kChunkShift];
     if (slot != nullptr) [[likely]] return slot.get();
     if (stats_.shadow_bytes >= cap_) return nullptr;
     slot = std::make_unique<CellChunk<Cell>>();
@@ -173,12 +175,15 @@ class CellStore {
     return chunk.planes[plane].get();
   }
   void release_all() {
-    for (Allocation* allocation : allocations_) allocation->race_cells = nullptr;
+    for (Allocation* allocation : allocations_) allocation->race_cells[engine_] = nullptr;
     allocations_.clear();
     directories_.clear();
     stats_.peak_shadow_bytes = std::max(stats_.peak_shadow_bytes, stats_.shadow_bytes);
     stats_.shadow_bytes = 0;
   }
+  const std::vector<Allocation*>& allocations() const { return allocations_; }
+  // Null: nothing of the allocation was touched.
+  const CellDirectory<Cell>* directory(const Allocation& allocation) const { return static_cast<const CellDirectory<Cell>*>(allocation.race_cells[engine_]); }
   static std::uint8_t shift_of(std::uint32_t access_bytes) {
     return static_cast<std::uint8_t>(std::min(4, std::countr_zero(access_bytes)));
   }
@@ -186,6 +191,7 @@ class CellStore {
  private:
   RaceStats& stats_;
   std::uint64_t cap_;
+  std::uint32_t engine_;
   std::vector<std::unique_ptr<CellDirectory<Cell>>> directories_;
   std::vector<Allocation*> allocations_;
 };
@@ -206,6 +212,8 @@ class RaceEngine {
   virtual bool access_shape(const ShapedAccess&) { return false; }
   // Makes room in the block's log.
   virtual void replay_reads(BlockRaces*) {}
+  // Whether some byte of global memory was written in one and touched in the other. Both are epoch engines.
+  virtual bool conflicts_with(const RaceEngine&) const { return true; }
   virtual void block_barrier(BlockRaces* block) = 0;
   virtual void named_barrier(BlockRaces*, std::span<const std::uint32_t> arrived, std::span<const std::uint32_t> waited) = 0;
   virtual void barrier_arrive(BlockRaces*, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) = 0;
@@ -217,7 +225,8 @@ class RaceEngine {
   virtual void end_launch() = 0;
 };
 
-std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap);
-std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap);
+// `index`: which of Allocation::race_cells is the engine's.
+std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index);
+std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index);
 
 }  // namespace kforge::emulator

@@ -94,14 +94,15 @@ void merge(Cell& cell, std::uint32_t thread, const Here& here) {
 
 class EpochEngine final : public RaceEngine {
  public:
-  EpochEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap)
-      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap) {}
+  EpochEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
+      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap, index) {}
 
   BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override;
   void end_block(BlockRaces* block) override { free_.push_back(static_cast<EpochBlock*>(block)); }
   void access(const RaceAccess& access) override;
   bool access_shape(const ShapedAccess& access) override;
   void replay_reads(BlockRaces* block) override;
+  bool conflicts_with(const RaceEngine& other) const override;
   void block_barrier(BlockRaces* handle) override {
     auto& block = *static_cast<EpochBlock*>(handle);
     block.reads.clear();
@@ -471,6 +472,58 @@ bool EpochEngine::shaped_global(const ShapedAccess& access, const Here& here) {
   return true;
 }
 
+// ---- engines side by side ------------------------------------------------------------------------------------------
+
+namespace {
+
+using ByteSet = std::array<std::uint64_t, kChunkBytes / 64>;
+
+// Adds the bytes that the plane's cells remember.
+void add_bytes(const CellChunk<GlobalCell>& chunk, Plane plane, ByteSet& bytes) {
+  const GlobalCell* cells = chunk.planes[plane].get();
+  if (cells == nullptr) return;
+  const std::uint32_t size = 1u << chunk.cell_shift();
+  for (std::uint32_t i = 0; i < chunk.cells(); ++i) {
+    if (cells[i].slot == 0) continue;
+    for (std::uint32_t at = i * size; at < (i + 1) * size && at < kChunkBytes; at += 64 - at % 64) {
+      const std::uint32_t count = std::min({(i + 1) * size - at, 64 - at % 64, kChunkBytes - at});
+      bytes[at / 64] |= (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << at % 64;
+    }
+  }
+}
+
+bool touch_one_byte(const CellChunk<GlobalCell>& a, const CellChunk<GlobalCell>& b) {
+  std::array<ByteSet, 4> sets{};   // written in a, touched in a, the same of b
+  for (std::uint32_t side = 0; side < 2; ++side)
+    for (const Plane plane : {kWrite, kStrongWrite, kRead, kStrongRead}) {
+      const CellChunk<GlobalCell>& chunk = side == 0 ? a : b;
+      if (is_write(plane)) add_bytes(chunk, plane, sets[2 * side]);
+      add_bytes(chunk, plane, sets[2 * side + 1]);
+    }
+  for (std::size_t k = 0; k < sets[0].size(); ++k)
+    if (((sets[0][k] & sets[3][k]) | (sets[1][k] & sets[2][k])) != 0) return true;
+  return false;
+}
+
+bool is_written(const CellChunk<GlobalCell>& chunk) { return chunk.planes[kWrite] != nullptr || chunk.planes[kStrongWrite] != nullptr; }
+
+}  // namespace
+
+bool EpochEngine::conflicts_with(const RaceEngine& handle) const {
+  const auto& other = static_cast<const EpochEngine&>(handle);
+  for (const Allocation* allocation : cells_.allocations()) {
+    const auto* mine = cells_.directory(*allocation);
+    const auto* theirs = other.cells_.directory(*allocation);
+    if (theirs == nullptr) continue;
+    for (std::size_t k = 0; k < mine->chunks.size(); ++k) {
+      const auto* a = mine->chunks[k].get();
+      const auto* b = theirs->chunks[k].get();
+      if (a != nullptr && b != nullptr && (is_written(*a) || is_written(*b)) && touch_one_byte(*a, *b)) return true;
+    }
+  }
+  return false;
+}
+
 bool EpochEngine::access_shape(const ShapedAccess& access) {
   auto& block = *static_cast<EpochBlock*>(access.block);
   const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
@@ -482,8 +535,8 @@ bool EpochEngine::access_shape(const ShapedAccess& access) {
 
 }  // namespace
 
-std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap) {
-  return std::make_unique<EpochEngine>(threads, log, stats, cap);
+std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index) {
+  return std::make_unique<EpochEngine>(threads, log, stats, cap, index);
 }
 
 }  // namespace kforge::emulator

@@ -285,7 +285,7 @@ TEST_P(BothEngines, LaunchesAreOrdered) {
   RaceTrace trace(mode(), 1, 64);
   trace.all(store(0, false), 0, 4);
   trace.detector.begin_launch(mode(), 64);
-  EXPECT_EQ(trace.global().race_cells, nullptr);
+  EXPECT_EQ(trace.global().race_cells[0], nullptr);
   BlockRaces* block = trace.detector.begin_block(0, 0);
   LaneAddresses addresses;
   addresses.fill(kDeviceOffset);

@@ -25,6 +25,7 @@
 
 #include "emulator/handlers.h"
 #include "emulator/segment_code.h"
+#include "emulator/team.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -283,11 +284,19 @@ void fill_warp_bank(const Launch& launch, Warp& w) {
   using S = ptx::SpecialRegister;
   w.specials.assign(bank_bytes(Bank::warp), std::byte{0});
   std::byte* bank = w.specials.data();
+  std::byte* const x = bank + place_of(S::tid_x).offset;
+  std::byte* const y = bank + place_of(S::tid_y).offset;
+  std::byte* const z = bank + place_of(S::tid_z).offset;
+  evidence::Dim3 thread = thread_index(launch.block_size, w.index * 32);
   for (std::uint32_t i = 0; i < 32; ++i) {
-    const evidence::Dim3 thread = thread_index(launch.block_size, w.index * 32 + i);
-    put<std::uint32_t>(bank + place_of(S::tid_x).offset, i, thread.x);
-    put<std::uint32_t>(bank + place_of(S::tid_y).offset, i, thread.y);
-    put<std::uint32_t>(bank + place_of(S::tid_z).offset, i, thread.z);
+    put<std::uint32_t>(x, i, thread.x);
+    put<std::uint32_t>(y, i, thread.y);
+    put<std::uint32_t>(z, i, thread.z);
+    if (++thread.x < launch.block_size.x) continue;
+    thread.x = 0;
+    if (++thread.y < launch.block_size.y) continue;
+    thread.y = 0;
+    ++thread.z;
   }
   put_uniform(bank, S::warpid, w.index);
 }
@@ -354,12 +363,16 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
   return block;
 }
 
+// Thread-instructions of the launch so far, those of other workers included.
+std::uint64_t all_instructions(const Launch& launch) { return launch.team != nullptr ? launch.team->instructions.load() : launch.thread_instructions; }
+
 // Per quantum of a warp: somebody outside tells a slow launch from a stuck one by it.
-void tell_progress(const Launch& launch) {
-  if (launch.progress != nullptr) std::atomic_ref(*launch.progress).store(launch.instructions_before + launch.thread_instructions, std::memory_order_relaxed);
+void tell_progress(Launch& launch) {
+  if (launch.team != nullptr) launch.team->instructions += launch.thread_instructions - std::exchange(launch.told_team, launch.thread_instructions);
+  if (launch.progress != nullptr) std::atomic_ref(*launch.progress).store(launch.instructions_before + all_instructions(launch), std::memory_order_relaxed);
 }
 
-bool over_instructions(const Launch& launch) { return launch.instruction_limit != 0 && launch.thread_instructions > launch.instruction_limit; }
+bool over_instructions(const Launch& launch) { return launch.instruction_limit != 0 && all_instructions(launch) > launch.instruction_limit; }
 
 // Runs every warp of the block in turn until none moves, or for a while. True: something other than spinning happened.
 bool run_block(Launch& launch, Block& block, std::uint64_t quantum, std::mt19937_64* random) {
@@ -439,18 +452,30 @@ class Grid {
     const std::uint64_t all = launch.grid.count();
     const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
     step_ = static_cast<double>(all) / static_cast<double>(wanted);
-    total_ = wanted;
+    total_ = end_ = wanted;
     target_ = options.cooperative ? static_cast<std::size_t>(total_) : kResidentBlocks;
     limit_ = std::max(target_, resident_limit(launch));
     start_ = std::chrono::steady_clock::now();
   }
 
+  std::uint64_t total() const { return total_; }
+  std::uint64_t started_blocks() const { return next_; }
+  // Only blocks before `end` become resident, unless those cannot go on without the others.
+  void admit_until(std::uint64_t end) { end_ = std::min(end, total_); }
+  // Every `workers`-th block from `first` + `worker` on.
+  void take_share(std::uint64_t first, std::uint32_t worker, std::uint32_t workers) {
+    next_ = first + worker;
+    stride_ = workers;
+    random_.seed(random_() + worker);
+  }
+
+  // Until all blocks that may be admitted have ended, or the launch has.
   void run() {
     std::uint64_t quantum = kQuantum;
     int idle_rounds = 0;
     for (;;) {
       admit();
-      if (blocks_.empty() || launch_.failed()) break;
+      if (blocks_.empty() || launch_.failed() || team_stopped()) break;
       const std::uint64_t stores = launch_.stores;
       const bool moved = round(quantum);
       if (launch_.failed()) break;
@@ -462,6 +487,7 @@ class Grid {
       if (++idle_rounds < 2) continue;   // a barrier that completed late in the first has released nobody yet
       idle_rounds = 0;
       if (blocks_.size() < limit_ && next_ < total_) {
+        end_ = total_;
         target_ = std::min<std::size_t>(limit_, std::max<std::size_t>(2 * blocks_.size(), kResidentBlocks));
         quantum = kSuspicious;
         continue;
@@ -471,19 +497,27 @@ class Grid {
     }
     for (const auto& block : blocks_)
       if (block->races != nullptr) launch_.races->end_block(block->races);
+    if (launch_.failed() || team_stopped()) blocks_.clear();
   }
 
  private:
   void admit() {
-    while (blocks_.size() < target_ && next_ < total_)
-      blocks_.push_back(start_block(launch_, static_cast<std::uint64_t>(static_cast<double>(next_++) * step_)));
+    for (; blocks_.size() < target_ && next_ < end_; next_ += stride_)
+      blocks_.push_back(start_block(launch_, static_cast<std::uint64_t>(static_cast<double>(next_) * step_)));
+  }
+
+  // A worker's findings end the team: the blocks run again one after the other.
+  bool team_stopped() {
+    if (launch_.team == nullptr) return false;
+    if (!launch_.violations->empty() || !launch_.origins->empty()) launch_.team->stop = true;
+    return launch_.team->stop;
   }
 
   bool round(std::uint64_t quantum) {
     bool moved = false;
     const std::size_t count = blocks_.size();
     const std::size_t first = seeded_ ? random_() % count : 0;
-    for (std::size_t k = 0; k < count && !launch_.failed(); ++k) {
+    for (std::size_t k = 0; k < count && !launch_.failed() && !team_stopped(); ++k) {
       moved |= run_block(launch_, *blocks_[(k + first) % count], quantum, seeded_ ? &random_ : nullptr);
       check_limits();
     }
@@ -508,7 +542,7 @@ class Grid {
   std::deque<std::unique_ptr<Block>> blocks_;
   std::mt19937_64 random_;
   bool seeded_ = false;
-  std::uint64_t next_ = 0, total_ = 0;
+  std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;
   double step_ = 1;
   std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;
   std::chrono::steady_clock::time_point start_;
@@ -516,8 +550,41 @@ class Grid {
 
 }  // namespace
 
+namespace {
+
+constexpr std::uint64_t kTrialBlocks = 2;                 // tell how long the others will take
+constexpr double kLeastSeconds = 0.005;                   // of one core: for less a team is not called together
+constexpr double kMostSaved = 1e9;                        // bytes
+constexpr double kBytesPerSecond = 2e9;                   // of saving memory, and putting it back
+
+// The rest of the grid on several cores, when it is worth it. True: done, or the limit was reached.
+bool run_with_team(Launch& launch, const ScheduleOptions& options, Grid& grid) {
+  const auto start = std::chrono::steady_clock::now();
+  grid.admit_until(kTrialBlocks);
+  grid.run();
+  const std::uint64_t first = grid.started_blocks();
+  if (launch.failed() || first >= grid.total()) return true;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double rest = seconds / static_cast<double>(first) * static_cast<double>(grid.total() - first);
+  const auto saved = static_cast<double>(bytes_to_save(launch));
+  if (rest < kLeastSeconds || rest < 2 * saved / kBytesPerSecond || saved > kMostSaved) return false;
+  const TeamOutcome outcome = run_team(launch, options.workers, [&](Launch& own, std::uint32_t worker, std::uint32_t workers) {
+    Grid share(own, options);
+    share.take_share(first, worker, workers);
+    share.run();
+  });
+  return outcome != TeamOutcome::unclean;
+}
+
+}  // namespace
+
 void run_grid(Launch& launch, const ScheduleOptions& options) {
-  Grid(launch, options).run();
+  Grid grid(launch, options);
+  const bool teams = options.workers > 1 && !options.cooperative && grid.total() > 4 * kTrialBlocks && (!launch.safety || launch.races->uses_epochs()) && has_independent_blocks(launch);
+  if (!teams || !run_with_team(launch, options, grid)) {
+    grid.admit_until(grid.total());
+    grid.run();
+  }
   add_segment_runs(launch);
 }
 

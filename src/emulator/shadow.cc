@@ -2,6 +2,7 @@
 #include "emulator/shadow.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 namespace kforge::emulator {
@@ -259,7 +260,8 @@ void GlobalShadow::mark_written_slow(Allocation& allocation, const LaneAddresses
   materialise(allocation);
   for_request(addresses, allocation.base, mask, bytes, [&](std::uint64_t word, std::uint64_t bits) {
     clear_stored(stored_, allocation.base / 64 + word, bits);
-    allocation.initialised[word] |= bits;
+    const std::atomic_ref<std::uint64_t> shared(allocation.initialised[word]);   // with other workers of a team
+    if ((shared.load(std::memory_order_relaxed) & bits) != bits) shared.fetch_or(bits, std::memory_order_relaxed);
     return true;
   });
 }

@@ -58,6 +58,7 @@ class OriginTable {
   void begin_kernel(const void* kernel);   // locations are of this kernel's module from now on
   OriginId find(std::uint32_t location, ShadowSpace space) const;   // 0: none yet
   OriginId add(const Origin& origin);
+  bool empty() const { return origins_.size() == 1; }
   const Origin& operator[](OriginId id) const { return origins_[id]; }
 
  private:

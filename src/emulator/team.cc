@@ -1,0 +1,238 @@
+#include "emulator/team.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "emulator/registers.h"
+#include "emulator/segment_code.h"
+
+namespace kforge::emulator {
+namespace {
+
+using ptx::Exec;
+
+// Roots of instructions by which blocks reach each other, or the world outside, or that depend on time.
+constexpr std::string_view kReachOut[] = {"barrier.cluster", "clusterlaunchcontrol", "cp.async.bulk", "cp.reduce", "fence", "griddepcontrol", "mapa",
+                                          "mbarrier", "membar", "multimem", "red.async", "st.async", "sured", "sust", "tensormap", "getctarank"};
+
+bool reads_clock(const ptx::Instruction& in) {
+  for (const ptx::Operand& operand : in.operands) {
+    if (operand.kind != ptx::Operand::Kind::special) continue;
+    using S = ptx::SpecialRegister;
+    if (operand.special == S::clock || operand.special == S::clock_hi || operand.special == S::clock64 || operand.special == S::globaltimer ||
+        operand.special == S::globaltimer_lo || operand.special == S::globaltimer_hi)
+      return true;
+  }
+  return false;
+}
+
+bool is_independent(const Op& op) {
+  const ptx::Instruction& in = *op.source;
+  if (in.form >= ptx::instruction_table().size()) return true;
+  const std::string_view opcode = ptx::instruction_table()[in.form].opcode;
+  for (const std::string_view root : kReachOut)
+    if (opcode.starts_with(root)) return false;
+  const Exec exec = family(in);
+  const bool in_block = in.mods.space == ptx::Space::shared || in.mods.space == ptx::Space::local || in.mods.space == ptx::Space::param;
+  const bool atomic = exec == Exec::atom || exec == Exec::red;
+  const bool strong = in.mods.order != ptx::Order::none && in.mods.order != ptx::Order::weak;
+  if ((atomic || strong) && !in_block) return false;
+  if (exec == Exec::call && (op.call == nullptr || op.call->intrinsic != 0 || op.call->indirect)) return false;
+  return exec != Exec::barrier_cluster && exec != Exec::nanosleep && !reads_clock(in);
+}
+
+// ---- what is put back ----------------------------------------------------------------------------------------------
+
+struct SavedAllocation {
+  Allocation* allocation;
+  std::vector<std::byte> bytes;
+  std::vector<std::uint64_t> written, initialised;
+  bool all_initialised;
+};
+
+bool is_saved(const Allocation& allocation) { return allocation.live && !allocation.read_only; }
+
+std::vector<SavedAllocation> save(const Launch& launch) {
+  std::vector<SavedAllocation> saved;
+  for (Allocation* a : launch.memory->live()) {
+    if (!is_saved(*a)) continue;
+    saved.push_back({a, {a->data, a->data + a->size}, a->written, a->initialised, a->all_initialised});
+    // Workers set bits side by side, so the words must be there.
+    const std::size_t words = (a->size + 63) / 64;
+    if (a->written.empty()) a->written.assign(words, 0);
+    if (a->initialised.empty() && !a->all_initialised) a->initialised.assign(words, 0);
+  }
+  return saved;
+}
+
+void put_back(std::vector<SavedAllocation>& saved) {
+  for (SavedAllocation& s : saved) {
+    std::copy(s.bytes.begin(), s.bytes.end(), s.allocation->data);
+    s.allocation->written = std::move(s.written);
+    s.allocation->initialised = std::move(s.initialised);
+    s.allocation->all_initialised = s.all_initialised;
+  }
+}
+
+// ---- workers -------------------------------------------------------------------------------------------------------
+
+struct Worker {
+  Worker(std::uint64_t race_shadow_bytes, std::uint32_t index) : races(race_shadow_bytes, index + 1) {}
+  Launch launch;
+  ViolationLog violations;
+  GlobalShadow global_shadow;
+  OriginTable origins;
+  RaceDetector races;
+
+  bool clean() const {
+    return (launch.status == LaunchStatus::ok || launch.status == LaunchStatus::limit) && violations.empty() && origins.empty() && !races.found_any() &&
+           races.stats().unchecked_accesses == 0;
+  }
+};
+
+void prepare(Worker& worker, const Launch& from, Team& team) {
+  Launch& to = worker.launch;
+  to.kernel = from.kernel;
+  to.memory = from.memory;
+  to.sheet = from.sheet;
+  to.grid = from.grid;
+  to.block_size = from.block_size;
+  to.cluster = from.cluster;
+  to.threads_per_block = from.threads_per_block;
+  to.shared_bytes = from.shared_bytes;
+  to.dynamic_shared_bytes = from.dynamic_shared_bytes;
+  to.variant = from.variant;
+  to.safety = from.safety;
+  to.profile = from.profile;
+  to.parameters = from.parameters;
+  to.uniforms = from.uniforms;
+  if (to.profile) to.ops = std::vector<OpProfile>(from.ops.size());
+  to.segments = from.segments;
+  to.segment_runs.assign(from.segment_runs.size(), 0);
+  to.memos.assign(from.memos.size(), {});
+  to.violations = &worker.violations;
+  to.races = &worker.races;
+  to.global_shadow = &worker.global_shadow;
+  to.origins = &worker.origins;
+  to.print = [](std::string_view) {};
+  to.instruction_limit = from.instruction_limit;
+  to.seconds_limit = from.seconds_limit;
+  to.progress = from.progress;
+  to.instructions_before = from.instructions_before;
+  to.team = &team;
+  worker.origins.begin_kernel(from.kernel);
+  if (to.safety) worker.races.begin_launch({}, to.threads_per_block);
+}
+
+bool replaces(const std::unique_ptr<evidence::RequestExample>& old, std::uint32_t old_waste, const std::unique_ptr<evidence::RequestExample>& other, std::uint32_t waste) {
+  if (other == nullptr) return false;
+  if (old == nullptr || waste != old_waste) return old == nullptr || waste > old_waste;
+  const auto order = [](const evidence::RequestExample& e) { return std::array{e.block.z, e.block.y, e.block.x, e.warp}; };
+  return order(*other) < order(*old);
+}
+
+void add(OpProfile& to, OpProfile& from) {
+  to.executions += from.executions, to.lanes += from.lanes, to.active_lanes += from.active_lanes;
+  to.requests += from.requests;
+  to.sectors += from.sectors, to.sectors_ideal += from.sectors_ideal, to.sectors_aligned_ideal += from.sectors_aligned_ideal;
+  to.distinct_bytes += from.distinct_bytes;
+  to.shared_requests += from.shared_requests, to.wavefronts += from.wavefronts, to.wavefronts_ideal += from.wavefronts_ideal;
+  to.local_requests += from.local_requests;
+  to.divergent += from.divergent;
+  to.scattered |= from.scattered;
+  if (replaces(to.worst_global, to.worst_global_waste, from.worst_global, from.worst_global_waste)) {
+    to.worst_global = std::move(from.worst_global);
+    to.worst_global_waste = from.worst_global_waste;
+  }
+  if (replaces(to.worst_shared, to.worst_shared_waste, from.worst_shared, from.worst_shared_waste)) {
+    to.worst_shared = std::move(from.worst_shared);
+    to.worst_shared_waste = from.worst_shared_waste;
+  }
+  for (const StoreTarget& target : from.stores) {
+    const auto same = std::find_if(to.stores.begin(), to.stores.end(), [&](const StoreTarget& t) { return t.allocation == target.allocation; });
+    if (same == to.stores.end()) {
+      to.stores.push_back(target);
+      continue;
+    }
+    same->first = std::min(same->first, target.first);
+    same->end = std::max(same->end, target.end);
+    same->bytes += target.bytes;
+  }
+}
+
+void add(Launch& to, Launch& from) {
+  to.thread_instructions += from.thread_instructions;
+  to.clock += from.clock;
+  to.stores += from.stores;
+  for (std::size_t k = 0; k < to.ops.size(); ++k) add(to.ops[k], from.ops[k]);
+  for (std::size_t k = 0; k < to.segment_runs.size(); ++k) to.segment_runs[k] += from.segment_runs[k];
+  if (from.status == LaunchStatus::limit) {
+    to.status = from.status;
+    to.detail = from.detail;
+  }
+}
+
+bool share_bytes(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (launch.races->conflicts_with(workers[i]->races)) return true;
+    for (std::size_t k = 0; k < i; ++k)
+      if (workers[k]->races.conflicts_with(workers[i]->races)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_independent_blocks(const Launch& launch) {
+  const Kernel& kernel = *launch.kernel;
+  for (const FunctionCode& function : kernel.functions)
+    if (!function.undefined_at_entry.empty()) return false;
+  return launch.cluster.count() <= 1 && std::all_of(kernel.code.begin(), kernel.code.end(), is_independent);
+}
+
+std::uint64_t bytes_to_save(const Launch& launch) {
+  std::uint64_t bytes = 0;
+  for (const Allocation* a : launch.memory->live())
+    if (is_saved(*a)) bytes += a->size;
+  return bytes;
+}
+
+TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<void(Launch&, std::uint32_t, std::uint32_t)>& run_blocks) {
+  count = std::min(count, kMostWorkers);
+  std::vector<SavedAllocation> saved = save(launch);
+  Team team;
+  team.instructions = launch.thread_instructions;
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    workers.push_back(std::make_unique<Worker>(launch.race_shadow_bytes, k));
+    prepare(*workers.back(), launch, team);
+  }
+  const auto work = [&](std::uint32_t k) {
+    run_blocks(workers[k]->launch, k, count);
+    if (workers[k]->launch.failed() || !workers[k]->clean()) team.stop = true;
+  };
+  std::vector<std::thread> threads;
+  std::uint32_t started = 1;
+  try {
+    for (; started < count; ++started) threads.emplace_back(work, started);
+  } catch (const std::system_error&) {   // no more threads are granted: the shares that are left are done here
+  }
+  work(0);
+  for (std::uint32_t k = started; k < count; ++k) work(k);
+  for (std::thread& thread : threads) thread.join();
+  const bool clean = std::all_of(workers.begin(), workers.end(), [](const auto& worker) { return worker->clean(); }) && !(launch.safety && share_bytes(launch, workers));
+  for (const auto& worker : workers)
+    if (launch.safety) worker->races.end_launch();
+  if (!clean) {
+    put_back(saved);
+    return TeamOutcome::unclean;
+  }
+  for (const auto& worker : workers) add(launch, worker->launch);
+  return launch.failed() ? TeamOutcome::limit : TeamOutcome::clean;
+}
+
+}  // namespace kforge::emulator
