@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <memory>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -13,12 +14,13 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  kforge check examples/softmax/task.toml examples/softmax/good.cu\n"
+    "  kforge examples/softmax/task.toml\n"
+    "  kforge optimize task.toml --from slow.cu -o fast.cu\n"
     "  kforge check task.toml mine.cu --gpu a100 --json > verdict.json\n"
-    "  kforge gpus\n"
-    "Exit codes: 0 accepted, 1 rejected, 2 wrong call or task, 3 something is missing here.";
+    "  kforge runs last --tree\n"
+    "Exit codes: 0 done (accepted, goal met), 1 the answer is no, 2 wrong call or task, 3 something is missing here.";
 
-void add_check(CLI::App& app, CheckArguments& a) {
+CLI::App* add(CLI::App& app, CheckArguments& a) {
   auto* check = app.add_subcommand("check", "Judge one candidate kernel against its task's contracts");
   check->add_option("task", a.options.task, "Task file (TOML)")->required();
   check->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
@@ -36,40 +38,94 @@ void add_check(CLI::App& app, CheckArguments& a) {
   check->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
       ->check(CLI::PositiveNumber)->capture_default_str();
   check->footer("Example:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200");
+  return check;
 }
 
-void add_gpus(CLI::App& app, GpusArguments& a) {
+CLI::App* add(CLI::App& app, GpusArguments& a) {
   auto* gpus = app.add_subcommand("gpus", "List the GPU data sheets");
   gpus->add_option("name", a.name, "Show one GPU");
   gpus->add_flag("--json", a.json, "Print JSON");
   gpus->footer("Example:\n  kforge gpus h200");
+  return gpus;
 }
 
-void add_doctor(CLI::App& app, DoctorArguments& a) {
+CLI::App* add(CLI::App& app, DoctorArguments& a) {
   auto* doctor = app.add_subcommand("doctor", "Say what this machine has and lacks");
   doctor->add_flag("--json", a.json, "Print JSON");
   doctor->footer("Example:\n  kforge doctor");
+  return doctor;
+}
+
+CLI::App* add(CLI::App& app, OptimizeArguments& a) {
+  auto* optimize = app.add_subcommand("optimize", "Forge a kernel for a task: plan, generate, judge, search, report");
+  OptimizeOptions& o = a.options;
+  optimize->add_option("task", o.task, "Task file (TOML); not with --resume");
+  optimize->add_option("--from", o.from, "A slow kernel to start from; default: naive.cu beside the task file");
+  optimize->add_option("--plan", o.plan, "An edited plan (kforge plan TASK writes one)");
+  optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(CLI::PositiveNumber)->capture_default_str();
+  optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(CLI::PositiveNumber)->capture_default_str();
+  optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->capture_default_str();
+  optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
+  optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
+  optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
+  optimize->add_flag("--review", a.review, "Stop before each round to edit the plan or the candidates");
+  optimize->add_flag("--json", a.json, "Print the run as one JSON document (schema kforge.run/1)");
+  optimize->add_option("-o,--output", a.output, "Write the winner to this file, too");
+  optimize->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  optimize->final_callback([&o] {
+    if (o.task.empty() == o.resume.empty()) throw CLI::ValidationError("optimize", "give a task file, or --resume RUN");
+  });
+  optimize->footer("Examples:\n  kforge optimize examples/softmax/task.toml\n  kforge optimize task.toml --from slow.cu --budget-seconds 60 -o fast.cu\n  kforge optimize --resume last");
+  return optimize;
+}
+
+CLI::App* add(CLI::App& app, PlanArguments& a) {
+  auto* plan = app.add_subcommand("plan", "Say what a task computes, what bounds it, and what is to be tried in which order and why");
+  plan->add_option("task", a.task, "Task file (TOML)")->required();
+  plan->add_option("--gpu", a.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  plan->add_flag("--json", a.json, "Print JSON (schema kforge.plan/1)");
+  plan->add_option("-o,--output", a.output, "Write the plan to this file (TOML), to be edited and given to optimize --plan");
+  plan->footer("Examples:\n  kforge plan examples/softmax/task.toml\n  kforge plan task.toml --gpu a100 -o plan.toml");
+  return plan;
+}
+
+CLI::App* add(CLI::App& app, RunsArguments& a) {
+  auto* runs = app.add_subcommand("runs", "List the runs of the store, or show one");
+  runs->add_option("run", a.run, "A run: its name, a unique prefix, or last");
+  runs->add_flag("--tree", a.tree, "Its moves as a tree, with times and verdicts");
+  runs->add_flag("--steps", a.steps, "What it wrote down as it went");
+  runs->add_option("--training-records", a.training_records, "Write what can be learnt from it to this file, one JSON document a line; - for stdout");
+  runs->add_flag("--json", a.json, "Print JSON");
+  runs->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  runs->footer("Examples:\n  kforge runs\n  kforge runs last --tree");
+  return runs;
+}
+
+// One line a command: its arguments' struct. The chosen one's is what parse_arguments gives back.
+template <class... Arguments>
+void add_commands(CLI::App& app, Invocation& chosen) {
+  const auto add_one = [&]<class A>(std::shared_ptr<A> arguments) {
+    add(app, *arguments)->parse_complete_callback([&chosen, arguments] { chosen = *arguments; });
+  };
+  (add_one(std::make_shared<Arguments>()), ...);
 }
 
 std::vector<std::string> with_command(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && std::string_view(words.front()).ends_with(".toml")) words.insert(words.begin(), "check");
+  if (!words.empty() && std::string_view(words.front()).ends_with(".toml")) words.insert(words.begin(), "optimize");
   return {words.rbegin(), words.rend()};    // CLI11 takes them last first
 }
 
 }  // namespace
 
 Invocation parse_arguments(int argc, const char* const* argv) {
-  CheckArguments check;
-  GpusArguments gpus;
-  DoctorArguments doctor;
+  Invocation chosen;
   CLI::App app("Kernel Forge: forges CUDA kernels that meet their goal, with proof", "kforge");
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_check(app, check);
-  add_gpus(app, gpus);
-  add_doctor(app, doctor);
+  add_commands<OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments>(app, chosen);
   try {
     app.parse(with_command(argc, argv));
   } catch (const CLI::ParseError& error) {
@@ -77,9 +133,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
     const bool answered = app.exit(error, out, err) == 0;
     return Finished{answered ? 0 : 2, out.str(), err.str()};
   }
-  if (app.got_subcommand("gpus")) return gpus;
-  if (app.got_subcommand("doctor")) return doctor;
-  return check;
+  return chosen;
 }
 
 }  // namespace kforge::cli

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "kforge/check.h"
+#include "kforge/optimize.h"
 
 namespace kforge::cli {
 
@@ -12,6 +13,20 @@ struct CheckArguments {
   CheckOptions options;
   bool json = false;
   bool all = false;          // also what passed
+};
+
+struct OptimizeArguments {
+  OptimizeOptions options;
+  bool json = false;
+  bool review = false;
+  std::string output;        // the winner's file, too; ""
+};
+
+struct RunsArguments {
+  std::string run;           // one of them; "" lists all
+  std::string store;
+  std::string training_records;   // file to write them to; ""
+  bool tree = false, steps = false, json = false;
 };
 
 struct GpusArguments {
@@ -23,14 +38,20 @@ struct DoctorArguments {
   bool json = false;
 };
 
+struct PlanArguments {
+  std::string task, gpu;
+  std::string output;        // file for the plan as TOML; "" prints it for people
+  bool json = false;
+};
+
 struct Finished {            // --help, --version, or a wrong call: already answered
   int exit_code = 0;
   std::string out, err;
 };
 
-using Invocation = std::variant<CheckArguments, GpusArguments, DoctorArguments, Finished>;
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments>;
 
-// `kforge TASK.toml ...` is `kforge check TASK.toml ...`.
+// `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.
 Invocation parse_arguments(int argc, const char* const* argv);
 
 }  // namespace kforge::cli

@@ -6,7 +6,10 @@
 
 namespace kforge::cli {
 
+int run(const OptimizeArguments& arguments);
 int run(const CheckArguments& arguments);
+int run(const PlanArguments& arguments);
+int run(const RunsArguments& arguments);
 int run(const GpusArguments& arguments);
 int run(const DoctorArguments& arguments);
 int run(const Finished& finished);

@@ -1,8 +1,10 @@
 #include "cli/terminal.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace kforge::cli {
@@ -14,6 +16,11 @@ bool wants_colour(int descriptor) {
   return is_terminal(descriptor) && (none == nullptr || *none == '\0');
 }
 
+int columns(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 Progress::Progress() : terminal_(is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
@@ -21,7 +28,8 @@ Progress::~Progress() {
 }
 
 void Progress::step(std::string_view text) {
-  const int width = static_cast<int>(text.size());
+  const int room = terminal_ ? columns(STDERR_FILENO) : 0;
+  const int width = room > 1 ? std::min(static_cast<int>(text.size()), room - 1) : static_cast<int>(text.size());
   if (terminal_) std::fprintf(stderr, "\r\x1b[K%.*s", width, text.data());
   else std::fprintf(stderr, "%.*s\n", width, text.data());
   std::fflush(stderr);

@@ -10,7 +10,10 @@ bool is_terminal(int descriptor);
 // Colours are for terminals, unless NO_COLOR is set (no-color.org).
 bool wants_colour(int descriptor);
 
-// On a terminal one line that is rewritten; else one plain line a step. Writes to stderr, so that stdout stays data.
+// Of the terminal; 0 when it is none or does not say.
+int columns(int descriptor);
+
+// On a terminal one line, cut to its width, that is rewritten; else one plain line a step. Writes to stderr, so that stdout stays data.
 class Progress {
  public:
   Progress();

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "forge/judge_candidate.h"
+#include "kforge/plan.h"
 #include "task/formula.h"
 
 namespace kforge {
@@ -44,6 +45,14 @@ Expected<Verdict> check(const CheckOptions& options) {
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;
   request.progress = options.progress;
+  if (task->goal && !options.only_correctness) {
+    double floor_us = 0;
+    if (const auto planned = plan(options.task, options.gpu))   // without a plan the floor is not known, and the goal says so
+      for (const PlanSize& size : planned->sizes) floor_us += size.floor_us;
+    auto figures = forge::goal_figures(request, floor_us);
+    if (!figures) return Unexpected(figures.error());
+    request.goal = std::move(*figures);
+  }
   return forge::judge_candidate(request).map([](forge::Judgement judgement) { return std::move(judgement.verdict); });
 }
 

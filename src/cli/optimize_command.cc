@@ -1,0 +1,90 @@
+#include <csignal>
+#include <cstdio>
+#include <atomic>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "kforge/optimize.h"
+#include "kforge/report.h"
+
+namespace kforge::cli {
+namespace {
+
+std::atomic<int> interrupts{0};
+
+// The first interrupt ends the run cleanly; a second one ends the program, and the run can be resumed all the same.
+extern "C" void on_interrupt(int number) {
+  if (interrupts.fetch_add(1) == 0) return;
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+std::string microseconds(double us) { return us > 0 ? fmt::format("{:.4g} us", us) : std::string("no time yet"); }
+
+std::string line_of(const kforge::Progress& p) {
+  std::string out = fmt::format("{:>4.0f}/{:.0f} s  {} candidates, {} accepted", p.seconds, p.budget_seconds, p.candidates, p.accepted);
+  if (p.best_us > 0) {
+    out += fmt::format("  best {}", microseconds(p.best_us));
+    if (p.baseline_us > 0) out += fmt::format(" ({:.2f}x)", p.baseline_us / p.best_us);
+    if (p.floor_us > 0) out += fmt::format(", floor {}", microseconds(p.floor_us));
+    out += ": " + p.best;
+  }
+  if (!p.bottleneck.empty()) out += "  [" + p.bottleneck + "]";
+  if (p.step != "judging") out = fmt::format("{}  {}", p.step, out);
+  return out;
+}
+
+// Shows the files and waits for an answer on the terminal.
+ReviewAnswer ask_person(const Review& review) {
+  fmt::print(stderr, "\nround {} of run {}\n  plan        {}\n", review.round, review.run, review.plan);
+  for (const std::string& path : review.candidates) fmt::print(stderr, "  candidate   {}\n", path);
+  if (!review.problem.empty()) fmt::print(stderr, "  problem     {}\n", review.problem);
+  fmt::print(stderr, "edit or remove these files as you like; Enter judges them, q stops here: ");
+  std::string answer;
+  if (!std::getline(std::cin, answer) || answer == "q") return ReviewAnswer::stop;
+  return ReviewAnswer::go_on;
+}
+
+// The file that was asked for; false when it cannot be written.
+bool write_winner(const RunRecord& run, const std::string& path) {
+  const TriedCandidate* best = run.find(run.best);
+  if (path.empty() || !best) return true;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file) return false;
+  const bool written = std::fwrite(best->candidate.source.data(), 1, best->candidate.source.size(), file) == best->candidate.source.size();
+  return std::fclose(file) == 0 && written;
+}
+
+}  // namespace
+
+int run(const OptimizeArguments& arguments) {
+  OptimizeOptions options = arguments.options;
+  if (arguments.review && (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)))
+    return report_error({ErrorCode::bad_input, "--review needs a terminal", {}, "edit the plan instead: kforge plan TASK > plan.toml, then --plan plan.toml"});
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  options.interrupted = [] { return interrupts.load() > 0; };
+  if (arguments.review) options.review = ask_person;
+  const auto finished = [&] {
+    cli::Progress progress;
+    options.progress = [&](const kforge::Progress& p) { progress.step(line_of(p)); };
+    return optimize(options);
+  }();
+  if (!finished) return report_error(finished.error());
+  TextOptions text;
+  text.colour = wants_colour(STDOUT_FILENO);
+  std::fputs(arguments.json ? to_json(*finished).c_str() : to_text(*finished, text).c_str(), stdout);
+  if (!write_winner(*finished, arguments.output))
+    return report_error({ErrorCode::failed, "the winner could not be written", {arguments.output, 0, 0}, "it is in " + finished->folder + "/winner.cu"});
+  if (!arguments.json) {
+    if (!finished->best.empty()) fmt::print("{} {}\n", finished->winner.empty() ? "best so far" : "winner", arguments.output.empty() ? finished->folder + "/winner.cu" : arguments.output);
+    if (finished->outcome == "interrupted") fmt::print("go on with: kforge optimize --resume {}\n", finished->id);
+  }
+  return finished->winner.empty() ? 1 : 0;
+}
+
+}  // namespace kforge::cli

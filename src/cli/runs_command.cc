@@ -1,0 +1,67 @@
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/run_tree.h"
+#include "cli/terminal.h"
+#include "kforge/report.h"
+
+namespace kforge::cli {
+namespace {
+
+int print_list(const RunsArguments& arguments) {
+  const auto runs = list_runs(arguments.store);
+  if (!runs) return report_error(runs.error());
+  if (arguments.json) {
+    auto out = nlohmann::ordered_json::array();
+    for (const RunSummary& r : *runs)
+      out.push_back({{"id", r.id}, {"task", r.task_name}, {"gpu", r.gpu}, {"started", r.started}, {"outcome", r.outcome}, {"candidates", r.candidates},
+                     {"accepted", r.accepted}, {"best_us", r.best_us}, {"baseline_us", r.baseline_us}, {"seconds", r.seconds}});
+    fmt::print("{}\n", out.dump(2));
+    return 0;
+  }
+  fmt::print("{:<42} {:<8} {:<12} {:>6} {:>8} {:>12} {:>8} {:>8}\n", "run", "gpu", "outcome", "tried", "accepted", "best us", "gain", "seconds");
+  for (const RunSummary& r : *runs)
+    fmt::print("{:<42} {:<8} {:<12} {:>6} {:>8} {:>12} {:>8} {:>8.0f}\n", r.id, r.gpu, r.outcome, r.candidates, r.accepted, r.best_us > 0 ? fmt::format("{:.4g}", r.best_us) : "-",
+               r.best_us > 0 && r.baseline_us > 0 ? fmt::format("{:.2f}x", r.baseline_us / r.best_us) : "-", r.seconds);
+  return 0;
+}
+
+int print_steps(const RunsArguments& arguments) {
+  const auto events = load_events(arguments.store, arguments.run);
+  if (!events) return report_error(events.error());
+  for (const RunEvent& e : *events) fmt::print("{:>8.1f} s  {:<14} {}\n", e.at_s, e.kind, e.text);
+  return 0;
+}
+
+int write_training(const RunsArguments& arguments) {
+  const auto records = training_records(arguments.store, arguments.run);
+  if (!records) return report_error(records.error());
+  std::FILE* file = arguments.training_records == "-" ? stdout : std::fopen(arguments.training_records.c_str(), "wb");
+  const bool written = file && std::fwrite(records->data(), 1, records->size(), file) == records->size();
+  const bool closed = !file || file == stdout || std::fclose(file) == 0;
+  if (written && closed) return 0;
+  return report_error({ErrorCode::failed, "the training records could not be written", {arguments.training_records, 0, 0}, "give a file in a folder that is there, or - for stdout"});
+}
+
+}  // namespace
+
+int run(const RunsArguments& arguments) {
+  if (arguments.run.empty()) {
+    if (!arguments.tree && !arguments.steps && arguments.training_records.empty()) return print_list(arguments);
+    return report_error({ErrorCode::bad_input, "which run?", {}, "kforge runs RUN --tree; kforge runs lists them"});
+  }
+  if (!arguments.training_records.empty()) return write_training(arguments);
+  if (arguments.steps) return print_steps(arguments);
+  const auto record = load_run(arguments.store, arguments.run);
+  if (!record) return report_error(record.error());
+  TextOptions text;
+  text.colour = wants_colour(STDOUT_FILENO);
+  std::fputs((arguments.json ? to_json(*record) : arguments.tree ? tree_text(*record) : to_text(*record, text)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace kforge::cli

@@ -1,0 +1,121 @@
+// The main job end to end: from a task to a winner that `kforge check` accepts, through an interrupt, a kill, and a second run that knows the first.
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/paths.h"
+#include "base/process.h"
+
+namespace kforge {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class OptimizeTest : public ::testing::Test {
+ protected:
+  OptimizeTest() : folder_(*TemporaryDirectory::create("optimize-test")) {}
+
+  std::vector<std::string> command(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), (executable_folder() / "kforge").string());
+    return arguments;
+  }
+  ProcessResult kforge(std::vector<std::string> arguments) const {
+    ProcessRequest request;
+    request.arguments = command(std::move(arguments));
+    request.working_directory = folder_.path();
+    request.limits.wall_seconds = 200;
+    auto result = run_process(request);
+    EXPECT_TRUE(result) << to_string(result.error());
+    return result ? std::move(*result) : ProcessResult{};
+  }
+  // In a process that we may signal.
+  pid_t start(std::vector<std::string> arguments) const {
+    auto words = command(std::move(arguments));
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    if (::chdir(folder_.path().c_str()) != 0 || !std::freopen("/dev/null", "w", stderr) || !std::freopen("/dev/null", "w", stdout)) ::_exit(97);
+    ::execv(argv[0], argv.data());
+    ::_exit(98);
+  }
+  json record(const std::string& run) const { return json::parse(kforge({"runs", run, "--json"}).out, nullptr, false); }
+  static std::string task(const char* example) { return std::string(KFORGE_SOURCE_DIR) + "/examples/" + example + "/task.toml"; }
+
+  TemporaryDirectory folder_;
+};
+
+std::set<std::string> ids(const json& record) {
+  std::set<std::string> out;
+  for (const json& tried : record.value("tried", json::array())) out.insert(tried["candidate"].value("id", ""));
+  return out;
+}
+
+TEST_F(OptimizeTest, ForgesASoftmaxThatCheckAccepts) {
+  const auto forged = kforge({"optimize", task("softmax"), "--candidates", "8", "--budget-seconds", "150", "-o", "fast.cu"});
+  ASSERT_EQ(forged.exit_status, 0) << forged.err << forged.out;
+  const auto checked = kforge({"check", task("softmax"), "fast.cu"});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out;
+  const json run = record("last");
+  ASSERT_FALSE(run.is_discarded());
+  EXPECT_FALSE(run.value("winner", "").empty());
+  const auto delivered = read_file(folder_.path() / ".kforge" / "runs" / run.value("id", "") / "winner.cu");
+  ASSERT_TRUE(delivered);
+  EXPECT_EQ(*delivered, *read_file(folder_.path() / "fast.cu"));
+  EXPECT_THAT(kforge({"runs", "last", "--tree"}).out, ::testing::HasSubstr("<- winner"));
+  EXPECT_THAT(kforge({"runs"}).out, ::testing::HasSubstr("row_softmax"));
+  const auto records = kforge({"runs", "last", "--training-records", "-"});
+  EXPECT_EQ(static_cast<std::size_t>(std::count(records.out.begin(), records.out.end(), '\n')), run["tried"].size());
+
+  // A second run knows the verdicts, and judges the winner anew.
+  const auto again = kforge({"optimize", task("softmax"), "--candidates", "8", "--budget-seconds", "150"});
+  EXPECT_EQ(again.exit_status, 0) << again.err;
+  EXPECT_LT(again.wall_seconds, forged.wall_seconds);
+}
+
+TEST_F(OptimizeTest, GoesOnAfterAnInterruptAndAKill) {
+  const std::vector<std::string> call = {"optimize", task("transpose"), "--candidates", "6", "--budget-seconds", "150"};
+  const auto signal_after = [&](std::vector<std::string> arguments, int signal, double seconds) {
+    const pid_t child = start(std::move(arguments));
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    ::kill(child, signal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+  };
+  const int interrupted = signal_after(call, SIGINT, 5);
+  EXPECT_TRUE(WIFEXITED(interrupted)) << "an interrupt ends it cleanly";
+  const json before = record("last");
+  ASSERT_FALSE(before.is_discarded());
+  signal_after({"optimize", "--resume", "last"}, SIGKILL, 4);
+  const json between = record("last");
+  const auto finished = kforge({"optimize", "--resume", "last"});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err << finished.out;
+  const json after = record("last");
+  EXPECT_EQ(after.value("id", ""), before.value("id", "x"));
+  for (const json* earlier : {&before, &between})
+    for (const std::string& id : ids(*earlier)) EXPECT_EQ(ids(after).count(id), 1u) << "lost " << id;
+  EXPECT_EQ(ids(after).size(), after["tried"].size()) << "nothing twice";
+}
+
+TEST_F(OptimizeTest, SaysWhatIsWrongWithTheCall) {
+  EXPECT_EQ(kforge({"optimize"}).exit_status, 2);
+  EXPECT_EQ(kforge({"optimize", "absent.toml"}).exit_status, 2);
+  EXPECT_EQ(kforge({"optimize", task("softmax"), "--from", "absent.cu"}).exit_status, 2);
+  EXPECT_EQ(kforge({"optimize", task("softmax"), "--resume", "last"}).exit_status, 2) << "a task or a run, not both";
+  EXPECT_EQ(kforge({"optimize", "--resume", "last"}).exit_status, 3) << "there is no store";
+  EXPECT_EQ(kforge({"runs"}).exit_status, 3);
+  EXPECT_EQ(kforge({"optimize", task("softmax"), "--review"}).exit_status, 2) << "no terminal";
+}
+
+}  // namespace
+}  // namespace kforge
