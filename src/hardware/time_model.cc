@@ -140,7 +140,7 @@ double latency(const Context& c) {
   return c.launches * c.waves * chain / c.hertz;
 }
 
-enum class Side : std::uint8_t { multiprocessor, memory, other };
+enum class Side : std::uint8_t { arithmetic, memory, other };
 
 struct TermRow {
   std::string_view name, words;
@@ -148,14 +148,14 @@ struct TermRow {
   double (*seconds)(const Context&);
 };
 constexpr std::array<TermRow, 13> kTerms{{
-    {"issue", "instruction issue", Side::multiprocessor, issue},
-    {"fp32", "the fp32 pipe", Side::multiprocessor, fp32},
-    {"fp64", "the fp64 pipe", Side::multiprocessor, fp64},
-    {"fp16", "the fp16 pipe", Side::multiprocessor, fp16},
-    {"int", "the integer pipe", Side::multiprocessor, integers},
-    {"special", "the special function units", Side::multiprocessor, special},
-    {"tensor", "the tensor cores", Side::multiprocessor, tensor},
-    {"lsu", "the load/store units", Side::multiprocessor, lsu},
+    {"issue", "instruction issue", Side::arithmetic, issue},
+    {"fp32", "the fp32 pipe", Side::arithmetic, fp32},
+    {"fp64", "the fp64 pipe", Side::arithmetic, fp64},
+    {"fp16", "the fp16 pipe", Side::arithmetic, fp16},
+    {"int", "the integer pipe", Side::arithmetic, integers},
+    {"special", "the special function units", Side::arithmetic, special},
+    {"tensor", "the tensor cores", Side::arithmetic, tensor},
+    {"lsu", "the load/store units", Side::other, lsu},
     {"shared", "shared memory bandwidth", Side::other, shared},
     {"l1", "L1 lookups", Side::other, l1},
     {"l2", "L2 bandwidth", Side::memory, l2},
@@ -163,11 +163,6 @@ constexpr std::array<TermRow, 13> kTerms{{
     {"atomics", "atomic operations", Side::other, atomics},
 }};
 constexpr std::string_view kLatency = "latency", kLaunch = "launch";
-
-const TermRow* row_of(std::string_view name) {
-  const auto found = std::find_if(kTerms.begin(), kTerms.end(), [&](const TermRow& row) { return row.name == name; });
-  return found == kTerms.end() ? nullptr : &*found;
-}
 
 std::string sentence(const ModelledTime& time) {
   if (time.terms.empty()) return "nothing to do";
@@ -199,15 +194,19 @@ double ModelledTime::term(std::string_view name) const {
   return found == terms.end() ? 0 : found->us;
 }
 
-bool ModelledTime::memory_bound() const {
-  double memory = 0, multiprocessor = 0;
-  for (const TimeTerm& term : terms) {
-    const TermRow* row = row_of(term.name);
-    if (!row) continue;
-    if (row->side == Side::memory) memory = std::max(memory, term.us);
-    if (row->side == Side::multiprocessor && row->name != "lsu") multiprocessor = std::max(multiprocessor, term.us);
+bool memory_bound(const DataSheet& sheet, const KernelWork& work) {
+  Context c = prepare(sheet, work);
+  c.imbalance = c.lanes_used = 1;
+  c.active_sms = c.sms;
+  const double moved = work.load_bytes + work.store_bytes, compulsory = work.compulsory_read_bytes + work.compulsory_write_bytes;
+  c.l2_bytes = work.global_sectors * kSector;
+  c.dram_bytes = compulsory > 0 ? std::min(moved, compulsory) : moved;
+  double memory = 0, arithmetic = 0;
+  for (const TermRow& row : kTerms) {
+    if (row.side == Side::memory) memory = std::max(memory, row.seconds(c));
+    if (row.side == Side::arithmetic) arithmetic = std::max(arithmetic, row.seconds(c));
   }
-  return memory > multiprocessor;
+  return memory > arithmetic;
 }
 
 ModelledTime model_time(const DataSheet& sheet, const KernelWork& work) {

@@ -62,11 +62,13 @@ struct ModelledTime {
   double dram_bytes = 0, l2_bytes = 0;   // estimated traffic
   double waves = 0;               // of resident blocks
   double term(std::string_view name) const;   // us; 0 when absent
-  // The contracts' word (contracts.md, occupancy): the DRAM or L2 term exceeds the issue and pipe terms.
-  bool memory_bound() const;
 };
 
 ModelledTime model_time(const DataSheet& sheet, const KernelWork& work);
+
+// The contracts' word (contracts.md, occupancy): the DRAM or L2 term of the observed counts exceeds the issue and pipe terms. The same terms,
+// on what was counted alone: every sector goes to L2, compulsory bytes to DRAM, all multiprocessors and lanes are busy.
+bool memory_bound(const DataSheet& sheet, const KernelWork& work);
 
 // Kernels that run one after the other: times and terms are added.
 ModelledTime total(const std::vector<ModelledTime>& kernels);

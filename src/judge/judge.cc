@@ -157,6 +157,7 @@ void Judge::see_build(const trial::TrialResult& trial) {
     input.candidate = options_.candidate;
     input.compulsory_bytes = bytes_of_tensors(task_, call.run.sizes);
     input.sampled_blocks = call.log.sampled_blocks;
+    times_.push_back(modelled_time(input));
     for (Measurement& m : judge_performance(input, findings_)) {
       const auto [entry, fresh] = performance_.try_emplace(m.contract, m);
       const bool required = entry->second.level == Level::required || m.level == Level::required;
@@ -230,6 +231,7 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   verdict.candidate = options_.candidate;
   verdict.gpu = sheet_.name;
   verdict.device = "emulated " + sheet_.name;
+  verdict.time = time_report(times_);
   for (const trial::Rung& rung : trial.rungs) verdict.rungs.push_back({rung.name, rung_status(rung.status), rung.seconds, rung.why});
   for (const ContractRow& row : contract_table()) verdict.contracts.push_back(report(row.id));
 

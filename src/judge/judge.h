@@ -11,6 +11,7 @@
 #include "hardware/data_sheet.h"
 #include "judge/case_numerics.h"
 #include "judge/findings.h"
+#include "judge/modelled_time.h"
 #include "judge/performance.h"
 #include "kforge/verdict.h"
 #include "task/task.h"
@@ -54,6 +55,7 @@ class Judge {
   std::map<std::string, Measurement> performance_;   // by contract: the worst measure size
   std::map<std::string, std::string> unknown_;       // contract -> why it could not be judged
   std::vector<ResourceReport> resources_;
+  std::vector<std::optional<hardware::ModelledTime>> times_;   // of the measure sizes
   std::vector<std::string> unproven_;
   std::vector<std::pair<std::string, std::vector<std::string>>> skipped_;   // why -> the sizes, in order
   bool built_ = false;

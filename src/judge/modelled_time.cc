@@ -52,9 +52,9 @@ double sampling_factor(const PerformanceInput& input, const KernelProfile& kerne
 void share_compulsory_bytes(hardware::KernelWork& work, double bytes) {
   const double moved = work.load_bytes + work.store_bytes;
   if (moved <= 0 || bytes <= 0) return;
-  const double written = std::min(work.store_bytes, bytes / 2);
+  const double written = std::min(work.store_bytes, std::max(bytes / 2, bytes - work.load_bytes));
   work.compulsory_write_bytes = written;
-  work.compulsory_read_bytes = std::max(1.0, std::min(work.load_bytes, bytes - written));
+  work.compulsory_read_bytes = std::min(work.load_bytes, bytes - written);
 }
 
 }  // namespace
@@ -98,8 +98,11 @@ std::optional<TimeReport> time_report(const std::vector<std::optional<hardware::
   if (sizes.empty()) return std::nullopt;
   TimeReport report;
   report.source = "modelled";
+  double longest = 0;
   for (const auto& size : sizes) {
     if (!size) return std::nullopt;
+    if (report.us == 0 || size->us > longest) report.bottleneck = size->bottleneck;   // of the size that takes longest
+    longest = std::max(longest, size->us);
     report.us += size->us;
   }
   report.p99_us = report.us;

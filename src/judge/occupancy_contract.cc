@@ -8,6 +8,7 @@
 #include "hardware/occupancy.h"
 #include "judge/contract_table.h"
 #include "judge/line_ratio.h"
+#include "judge/modelled_time.h"
 
 namespace kforge::judge {
 namespace {
@@ -71,22 +72,8 @@ void add_finding(const PerformanceInput& input, const KernelProfile& kernel, Lev
 }  // namespace
 
 bool memory_bound(const PerformanceInput& input, const KernelProfile& kernel) {
-  const hardware::DataSheet& sheet = *input.sheet;
-  const double clock = sheet.boost_mhz * 1e6 * sheet.multiprocessors;
-  const auto count = [&](Metric metric) { return static_cast<double>(kernel.totals[metric]); };
-  const auto pipe = [&](Metric metric, double lanes) { return lanes > 0 ? count(metric) / (lanes * clock) : 0.0; };
-
-  double share = 1;
-  if (input.sampled_blocks > 0 && !kernel.launches.empty())
-    share = std::min(1.0, static_cast<double>(input.sampled_blocks) / static_cast<double>(kernel.launches.front().grid.count()));
-  const double observed = count(Metric::global_load_bytes) + count(Metric::global_store_bytes);
-  const double dram = std::min(observed, input.compulsory_bytes * share) / sheet.dram_bytes_per_s;
-  const double l2 = count(Metric::global_sectors) * 32 / sheet.l2_bytes_per_s;
-  const double issue = count(Metric::inst_executed) / (sheet.schedulers_per_sm * clock);
-  const double compute = std::max({issue, pipe(Metric::flops_f32, 2 * sheet.fp32_lanes), pipe(Metric::flops_f64, 2 * sheet.fp64_lanes),
-                                   pipe(Metric::flops_f16, 2 * sheet.fp16_lanes), pipe(Metric::int_ops, sheet.int32_lanes),
-                                   pipe(Metric::special_ops, sheet.special_lanes)});
-  return std::max(dram, l2) > compute;
+  const auto work = kernel_work(input, kernel);
+  return !work || hardware::memory_bound(*input.sheet, *work);   // not known: the stricter reading
 }
 
 Measurement judge_occupancy(const PerformanceInput& input, FindingSet& findings) {
