@@ -6,10 +6,7 @@
 #include <fmt/format.h>
 
 #include "propose/planner.h"
-#if __has_include("propose/template_proposer.h")
 #include "propose/template_proposer.h"
-#define KFORGE_HAS_TEMPLATES 1
-#endif
 
 namespace kforge::propose {
 namespace {
@@ -89,7 +86,6 @@ PlanStep step_of(const StrategyRow& row) {
 
 Expected<std::vector<PlanStep>> plan_steps(const task::Task& task, const hardware::DataSheet& sheet, const std::string& pattern) {
   std::vector<PlanStep> out;
-#ifdef KFORGE_HAS_TEMPLATES
   for (const TemplateOffer& offer : template_offers(task, sheet, pattern)) {
     PlanStep step;
     step.id = "template:" + offer.name;
@@ -99,9 +95,6 @@ Expected<std::vector<PlanStep>> plan_steps(const task::Task& task, const hardwar
     step.expected_gain = offer.expected_gain;
     out.push_back(std::move(step));
   }
-#else
-  (void)task;
-#endif
   for (const StrategyRow& row : kStrategies)
     if (!row.patterns.empty() && concerns(row.patterns, pattern) && sheet.sm() >= row.min_sm) out.push_back(step_of(row));
   for (const StrategyRow& row : kStrategies)
