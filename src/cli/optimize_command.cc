@@ -84,7 +84,8 @@ int run(const OptimizeArguments& arguments) {
     if (!finished->best.empty()) fmt::print("{} {}\n", finished->winner.empty() ? "best so far" : "winner", arguments.output.empty() ? finished->folder + "/winner.cu" : arguments.output);
     if (finished->outcome == "interrupted") fmt::print("go on with: kforge optimize --resume {}\n", finished->id);
   }
-  return finished->winner.empty() ? 1 : 0;
+  // A winner of an interrupted run has not been proved on fresh inputs.
+  return finished->winner.empty() || finished->outcome == "interrupted" ? 1 : 0;
 }
 
 }  // namespace kforge::cli
