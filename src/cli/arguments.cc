@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -102,6 +103,68 @@ CLI::App* add(CLI::App& app, RunsArguments& a) {
   return runs;
 }
 
+CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
+  auto* knowledge = app.add_subcommand("knowledge", "Rules of the field: search them, show one, add your own");
+  knowledge->require_subcommand(1);
+  const auto verb = [&](const char* name, const char* what, const char* words, const char* meaning, bool required) {
+    auto* sub = knowledge->add_subcommand(name, what);
+    sub->add_option(words, a.words, meaning)->required(required);
+    sub->add_flag("--json", a.json, "Print JSON (schema kforge.knowledge/1)");
+    sub->callback([&a, name] { a.verb = name; });
+  };
+  verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
+  verb("show", "One rule with its example", "id", "The rule's id", true);
+  verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
+  knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
+  return knowledge;
+}
+
+CLI::App* add(CLI::App& app, ReportArguments& a) {
+  auto* report = app.add_subcommand("report", "Report a run or a verdict as text, Markdown, JSON, JUnit, SARIF or a page");
+  report->add_option("run,--verdict", a.run, "A run: its name, a unique prefix, or last; or a file that check or report wrote as JSON; - reads stdin")->required();
+  report->add_option("--format", a.format, "text, markdown, json, junit, sarif or html")->check(CLI::IsMember(std::vector<std::string>{"text", "markdown", "json", "junit", "sarif", "html"}))->capture_default_str();
+  report->add_option("-o,--output", a.output, "Write to this file; default: stdout");
+  report->add_flag("--all", a.all, "Text: also what passed, and every candidate");
+  report->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  report->footer("Examples:\n  kforge report last --format html -o report.html\n  kforge check task.toml mine.cu --json | kforge report - --format sarif -o verdict.sarif");
+  return report;
+}
+
+CLI::App* add(CLI::App& app, ExplainArguments& a) {
+  auto* explain = app.add_subcommand("explain", "Walk through a run: what was seen, the rule, the change, the gain");
+  explain->add_option("run", a.run, "A run: its name, a unique prefix, or last; or a file that report wrote as JSON")->required();
+  explain->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  explain->footer("Example:\n  kforge explain last");
+  return explain;
+}
+
+CLI::App* add(CLI::App& app, ExportArguments& a) {
+  auto* out = app.add_subcommand("export", "Write a run's winner as a folder that builds by itself");
+  out->add_option("runs", a.runs, "Runs: names, unique prefixes, or last; several runs of one task at different sizes make one library")->required();
+  static const std::map<std::string, ExportForm> forms{{"cuda", ExportForm::cuda}, {"cpp", ExportForm::cpp}};
+  out->add_option("--as", a.options.form, "cuda: kernel, C header, CMake, test; cpp: also a checked C++ header and an installable package")->transform(CLI::CheckedTransformer(forms));
+  out->add_option("-o,--output", a.options.folder, "The folder; default: the task's name");
+  out->add_flag("--force", a.options.overwrite, "Write into a folder that is not empty");
+  out->add_flag("--json", a.json, "Print JSON");
+  out->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  out->footer("Example:\n  kforge export last --as cpp -o softmax");
+  return out;
+}
+
+CLI::App* add(CLI::App& app, CiArguments& a) {
+  auto* ci = app.add_subcommand("ci", "Judge recorded pairs of task and candidate again; fail on regressions");
+  ci->add_option("folder", a.folder, "Folder of the records (*.ci.json)")->required();
+  ci->add_option("--record", a.record, "TASK CANDIDATE: judge this pair and record its verdict in the folder")->expected(2);
+  ci->add_option("--name", a.name, "Name of the record; default: of task and candidate");
+  ci->add_option("--gpu", a.gpu, "GPU data sheet of the record; default: the task's");
+  ci->add_flag("--only-correctness", a.only_correctness, "The record judges correctness alone");
+  ci->add_option("--slower", a.slower, "A longer time by more than this part is a regression")->check(CLI::NonNegativeNumber)->capture_default_str();
+  ci->add_option("--junit", a.junit, "Write a JUnit report to this file");
+  ci->add_flag("--json", a.json, "Print JSON (schema kforge.ci-report/1)");
+  ci->footer("Examples:\n  kforge ci kernels/ci --record kernels/softmax/task.toml kernels/softmax/fast.cu\n  kforge ci kernels/ci --junit ci.xml");
+  return ci;
+}
+
 // One line a command: its arguments' struct. The chosen one's is what parse_arguments gives back.
 template <class... Arguments>
 void add_commands(CLI::App& app, Invocation& chosen) {
@@ -125,7 +188,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_commands<OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments>(app, chosen);
+  add_commands<OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
   try {
     app.parse(with_command(argc, argv));
   } catch (const CLI::ParseError& error) {

@@ -3,7 +3,9 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "cli/report_arguments.h"
 #include "kforge/check.h"
 #include "kforge/optimize.h"
 
@@ -49,7 +51,8 @@ struct Finished {            // --help, --version, or a wrong call: already answ
   std::string out, err;
 };
 
-using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments>;
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
+                                CiArguments>;
 
 // `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.
 Invocation parse_arguments(int argc, const char* const* argv);
