@@ -1,0 +1,26 @@
+// Lanes are 32 vectors apart: each request touches 32 rows of sectors.
+#include <cuda_runtime.h>
+
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ float4 axpy(float a, float4 x, float4 y) { return make_float4(a * x.x + y.x, a * x.y + y.y, a * x.z + y.z, a * x.w + y.w); }
+
+__global__ void __launch_bounds__(kThreads) saxpy_vectors(const float* __restrict__ x, float* __restrict__ y, int n, float a) {
+  const int i = blockIdx.x * kThreads + threadIdx.x % 8 * 32 + threadIdx.x / 8;
+  if (i < n / 4) {
+    const float own = x[i * 4];  // expect: memory.coalescing
+    for (int e = 0; e < 4; ++e) y[i * 4 + e] += a * (e == 0 ? own : x[i * 4 + e]);
+  }
+  const int tail = n / 4 * 4 + i;
+  if (i < n % 4) y[tail] = a * x[tail] + y[tail];
+}
+
+}  // namespace
+
+extern "C" cudaError_t saxpy(const float* x, float* y, int n, float a, cudaStream_t stream) {
+  const int vectors = (n + 3) / 4;
+  saxpy_vectors<<<(vectors + kThreads - 1) / kThreads, kThreads, 0, stream>>>(x, y, n, a);
+  return cudaGetLastError();
+}

@@ -1,0 +1,184 @@
+// Templates as data and as text: all of them parse, apply where they should and nowhere else, and fill every tag at every point tried.
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hardware/data_sheet.h"
+#include "propose/template_proposer.h"
+#include "propose/template_render.h"
+#include "task/random.h"
+
+namespace kforge::propose {
+namespace {
+
+std::string example(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/examples/" + name + "/task.toml"; }
+std::string kernel_task(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/tests/kernels/" + name + "/task.toml"; }
+
+std::vector<std::string> names_for(const std::string& path, std::vector<std::string>* why = nullptr) {
+  const auto task = task::read_task(path);
+  if (!task) return {to_string(task.error())};
+  const auto sheet = hardware::find_sheet("h200");
+  Plan plan;
+  plan.guess.pattern = task->pattern.empty() ? "unknown" : task->pattern;
+  std::vector<std::string> names;
+  for (const Applied& applied : applied_templates(*task, *sheet, plan, why)) names.push_back(applied.made.name);
+  return names;
+}
+
+TEST(Templates, AllParse) {
+  const auto all = templates();
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_GE(all->size(), 8u);
+  for (const Template& made : *all) {
+    EXPECT_NE(find_binder(made.binder), nullptr) << made.name << " " << made.binder;
+    EXPECT_FALSE(made.parameters.empty()) << made.name;
+  }
+}
+
+TEST(Templates, ErrorsNameFileAndKey) {
+  const auto unknown = parse_template("x", "[template]\ntitel = 'a'\n", "");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(to_string(unknown.error()), testing::AllOf(testing::HasSubstr("data/kernels/x/template.toml:2"), testing::HasSubstr("title")));
+  const std::string head = "[template]\ntitle='a'\nsummary='b'\npatterns=['c']\nbinder='rows'\nexpected_gain=2\n";
+  EXPECT_FALSE(parse_template("x", head + "[[parameter]]\nname='p'\ntitle='t'\nchoices=[1]\ndefault=2\n", ""));
+  EXPECT_FALSE(parse_template("x", head + "[[constraint]]\nholds='p <'\nwhy='w'\n", ""));
+  EXPECT_TRUE(parse_template("x", head, ""));
+}
+
+TEST(Templates, ApplyToTheirComputations) {
+  using testing::ElementsAre;
+  EXPECT_THAT(names_for(example("softmax")), ElementsAre("row_fused"));
+  EXPECT_THAT(names_for(example("layernorm")), ElementsAre("row_fused"));
+  EXPECT_THAT(names_for(example("transpose")), ElementsAre("transpose"));
+  EXPECT_THAT(names_for(example("reduction")), ElementsAre("reduce_all"));
+  EXPECT_THAT(names_for(example("saxpy")), ElementsAre("elementwise"));
+  EXPECT_THAT(names_for(example("scan")), ElementsAre("scan_lookback"));
+  EXPECT_THAT(names_for(example("histogram")), ElementsAre("histogram"));
+  EXPECT_THAT(names_for(example("sobel")), ElementsAre("stencil_tile"));
+  EXPECT_THAT(names_for(example("sgemm")), ElementsAre("gemm_simt"));
+  EXPECT_THAT(names_for(kernel_task("argmax")), ElementsAre("row_fused"));
+  EXPECT_THAT(names_for(kernel_task("gemv")), ElementsAre("row_fused"));
+  EXPECT_THAT(names_for(kernel_task("batched_gemm")), ElementsAre("gemm_simt"));
+  EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_tile"));
+  EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
+  EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
+}
+
+TEST(Templates, DoNotApplyToOthersAndSayWhy) {
+  for (const char* name : {"sort_rows", "spmv", "jacobi", "gather", "poly64", "strided_scale", "collatz"}) {
+    std::vector<std::string> why;
+    EXPECT_THAT(names_for(kernel_task(name), &why), testing::IsEmpty()) << name;
+    EXPECT_FALSE(why.empty());
+  }
+}
+
+TEST(Templates, RenderAtManyPointsWithoutALeftOverTag) {
+  const auto sheet = hardware::find_sheet("h200");
+  for (const std::string& path : {example("softmax"), example("sgemm"), example("sobel"), example("scan"), example("histogram"), example("reduction"), example("saxpy"), example("transpose"), kernel_task("argmax")}) {
+    const auto task = task::read_task(path);
+    ASSERT_TRUE(task) << to_string(task.error());
+    Plan plan;
+    plan.guess.pattern = task->pattern.empty() ? "unknown" : task->pattern;
+    for (const Applied& applied : applied_templates(*task, *sheet, plan)) {
+      ASSERT_GT(applied.space.size(), 0u);
+      std::set<std::string> ids;
+      for (std::uint64_t i = 0; i < 12; ++i) {
+        const std::size_t point = i == 0 ? standard_point(applied) : task::CounterRandom(1).below(i, applied.space.size());
+        const auto candidate = candidate_at(applied, applied.space.values(point));
+        ASSERT_TRUE(candidate) << to_string(candidate.error());
+        EXPECT_EQ(candidate->source.find("{{"), std::string::npos) << candidate->source;
+        EXPECT_EQ(candidate->source.find("}}}"), std::string::npos) << candidate->source;
+        EXPECT_NE(candidate->source.find("extern \"C\" cudaError_t " + task->function + "("), std::string::npos);
+        ids.insert(candidate->id);
+      }
+      EXPECT_GT(ids.size(), 1u);
+    }
+  }
+}
+
+TEST(Render, ATagThatNothingFillsIsAnError) {
+  Template made;
+  made.name = "x";
+  made.source = "int a = {{missing}};";
+  const auto text = render(made, Binding(), {});
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().message, testing::HasSubstr("missing"));
+}
+
+TEST(Render, NamesOfTheTaskGiveWay) {
+  task::Task task;
+  task::Tensor tile;
+  tile.name = "tile";
+  tile.shape = {"n"};
+  task.tensors = {tile};
+  const FileNames names(task, {"tile"});
+  EXPECT_EQ(names("tile"), "tile_");
+  EXPECT_EQ(names("n"), "n");
+}
+
+TEST(TemplateProposer, BeginsWithTheDefaultRepeatsNothingAndIsDeterministic) {
+  const auto task = task::read_task(example("softmax"));
+  ASSERT_TRUE(task);
+  const auto sheet = hardware::find_sheet("h200");
+  Plan plan;
+  plan.guess.pattern = "softmax";
+  std::vector<Tried> tried;
+  std::set<std::string> ids;
+  for (int round = 0; round < 6; ++round) {
+    const Situation situation{*task, *sheet, plan, tried, 1, {}};
+    const auto proposed = make_template_proposer()->propose(situation, 3);
+    const auto again = make_template_proposer()->propose(situation, 3);
+    ASSERT_EQ(proposed.size(), 3u);
+    for (std::size_t i = 0; i < proposed.size(); ++i) {
+      EXPECT_EQ(proposed[i].id, again[i].id);
+      EXPECT_TRUE(ids.insert(proposed[i].id).second);
+      EXPECT_EQ(proposed[i].move.id, round == 0 ? "template" : "parameter");
+      Tried one;
+      one.candidate = proposed[i];
+      one.status = VerdictStatus::accepted;
+      one.us = 10.0 + static_cast<double>(tried.size());
+      tried.push_back(one);
+    }
+  }
+}
+
+TEST(TemplateProposer, ATemplateWhoseCandidatesAreAllRejectedIsADeadEnd) {
+  const auto task = task::read_task(example("transpose"));
+  ASSERT_TRUE(task);
+  const auto sheet = hardware::find_sheet("h200");
+  Plan plan;
+  plan.guess.pattern = "transpose";
+  std::vector<Tried> tried;
+  for (int round = 0; round < 10; ++round) {
+    const Situation situation{*task, *sheet, plan, tried, 1, {}};
+    const auto proposed = make_template_proposer()->propose(situation, 1);
+    if (proposed.empty()) break;
+    Tried one;
+    one.candidate = proposed[0];
+    one.status = VerdictStatus::rejected;
+    tried.push_back(one);
+  }
+  EXPECT_EQ(tried.size(), 4u);
+}
+
+TEST(TemplateProposer, ThePlanRestrictsTemplatesAndParameters) {
+  const auto task = task::read_task(example("softmax"));
+  ASSERT_TRUE(task);
+  const auto sheet = hardware::find_sheet("h200");
+  Plan plan;
+  plan.guess.pattern = "softmax";
+  PlanStep step;
+  step.id = "template:row_fused";
+  step.parameters["threads"] = {"128"};
+  plan.steps = {step};
+  const auto applied = applied_templates(*task, *sheet, plan);
+  ASSERT_EQ(applied.size(), 1u);
+  for (std::size_t i = 0; i < applied[0].space.size(); ++i) EXPECT_EQ(applied[0].space.values(i).at("threads"), 128);
+  plan.steps[0].enabled = false;
+  EXPECT_TRUE(applied_templates(*task, *sheet, plan).empty());
+}
+
+}  // namespace
+}  // namespace kforge::propose
