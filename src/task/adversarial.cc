@@ -54,6 +54,19 @@ std::optional<Generator> mixed_signs(const Declared& d) {
   };
 }
 
+// Magnitudes as mixed_signs has them, all on one side of zero: a maximum that starts from 0 shows where everything lies below it.
+std::optional<Generator> one_side(const Declared& d, double sign) {
+  const auto range = d.range;
+  if (range.lowest >= 0 || range.highest <= 0) return std::nullopt;
+  const double scale = d.bounded ? std::min(-range.lowest, range.highest) / 8 : d.deviation;
+  const double least = is_float(d.dtype) ? 0 : 1;
+  return [=](const CounterRandom& random, std::uint64_t i) {
+    return std::clamp(sign * std::max(least, scale * std::exp2(-8 + 11 * random.unit(i))), range.lowest, range.highest);
+  };
+}
+std::optional<Generator> negative(const Declared& d) { return one_side(d, -1); }
+std::optional<Generator> positive(const Declared& d) { return one_side(d, 1); }
+
 // The power of two for which most of -8 .. 8 lies inside the range.
 double integer_step(const Declared& d) {
   const double reach = d.bounded ? std::max(std::abs(d.range.lowest), std::abs(d.range.highest)) / 8 : d.deviation;
@@ -70,8 +83,9 @@ std::optional<Generator> repeated_integers(const Declared& d) {
   return [=](const CounterRandom& random, std::uint64_t i) { return step * (first + static_cast<double>(random.below(i, count))); };
 }
 
-constexpr std::array<std::pair<std::string_view, std::optional<Generator> (*)(const Declared&)>, 5> kMakers{{
+constexpr std::array<std::pair<std::string_view, std::optional<Generator> (*)(const Declared&)>, 7> kMakers{{
     {"zeros", zeros}, {"denormals", denormals}, {"large", large}, {"mixed_signs", mixed_signs}, {"repeated_integers", repeated_integers},
+    {"negative", negative}, {"positive", positive},
 }};
 
 }  // namespace

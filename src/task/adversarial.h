@@ -1,4 +1,5 @@
-// Values that break kernels which random ones do not: zeros, denormals, large, mixed_signs, repeated_integers (contracts.md, "Values").
+// Values that break kernels which random ones do not: zeros, denormals, large, mixed_signs, repeated_integers, negative,
+// positive (contracts.md, "Values").
 // All stay inside the range that the tensor declares: a tensor whose range has no such value keeps its declared distribution.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace kforge::task {
 
-inline constexpr std::array<std::string_view, 5> kAdversarialKinds{"zeros", "denormals", "large", "mixed_signs", "repeated_integers"};
+inline constexpr std::array<std::string_view, 7> kAdversarialKinds{"zeros", "denormals", "large", "mixed_signs", "repeated_integers", "negative", "positive"};
 
 // The value at an element index.
 using Generator = std::function<double(const CounterRandom&, std::uint64_t)>;
@@ -25,6 +26,7 @@ using Generator = std::function<double(const CounterRandom&, std::uint64_t)>;
 //   large              unbounded: mean +- 64 to 1024 standard deviations, at most the type's largest; bounded: either end
 //   mixed_signs        +-2^-8 to 2^3 standard deviations (bounded: of the nearer end), signs at random: sums cancel
 //   repeated_integers  integers from -8 to 8 times one power of two, so that sums are exact and ties are frequent
+//   negative, positive 2^-8 to 2^3 standard deviations, all on one side of zero, where the range has both
 std::optional<Generator> adversarial(std::string_view kind, const Values& values, const std::vector<double>& arguments, Dtype dtype);
 
 }  // namespace kforge::task

@@ -13,7 +13,7 @@ namespace kforge::task {
 
 struct Case {
   Sizes sizes;
-  std::string values = "declared";  // declared zeros denormals large mixed_signs repeated_integers
+  std::string values = "declared";  // declared zeros denormals large mixed_signs repeated_integers negative positive
   std::uint64_t seed = 0;
   std::uint32_t calls = 1;          // > 1: called so often at the same addresses with fresh inputs (seed, seed + 1, ...)
   bool measure = false;             // one of the sizes that are timed

@@ -52,7 +52,7 @@ TEST(Cases, AreFewDistinctAndInOrder) {
   EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [](const Case& c) { return c.calls == 5; }));
   std::set<std::string> values;
   for (const auto& one : cases) values.insert(one.values);
-  EXPECT_EQ(values, (std::set<std::string>{"declared", "zeros", "denormals", "large", "mixed_signs", "repeated_integers"}));
+  EXPECT_EQ(values, (std::set<std::string>{"declared", "zeros", "denormals", "large", "mixed_signs", "repeated_integers", "negative", "positive"}));
 }
 
 TEST(Cases, SmallOutputsNeedDrawsUntil32ElementsArePooled) {
@@ -89,6 +89,7 @@ TEST(Cases, ValuesThatNoRangeHoldsAreLeftOut) {
     EXPECT_NE(one.values, "zeros");
     EXPECT_NE(one.values, "denormals");
     EXPECT_NE(one.values, "mixed_signs");
+    EXPECT_NE(one.values, "negative");
   }
   task.tensors[0].values = {"permutation", {}, {}};
   for (const auto& one : cases_of(task)) EXPECT_EQ(one.values, "declared");
@@ -109,7 +110,7 @@ TEST(Cases, FixedShapesGiveOneSize) {
   for (auto& tensor : task.tensors) tensor.shape = {"16", "8"};
   const auto cases = cases_of(task);
   EXPECT_EQ(cases.front().label, "fixed size");
-  EXPECT_EQ(cases.size(), 6u);
+  EXPECT_EQ(cases.size(), 8u);
 }
 
 TEST(Layout, RowMajorStridedAndTooLarge) {

@@ -97,6 +97,10 @@ TEST(MakeInput, AdversarialKindsAreWhatTheySay) {
   const auto mixed = make("normal(0, 1)", Dtype::f32, 30, 30, "mixed_signs");
   EXPECT_GT(std::count_if(mixed.begin(), mixed.end(), [](double x) { return x < 0; }), 300);
   EXPECT_GT(std::count_if(mixed.begin(), mixed.end(), [](double x) { return x > 0; }), 300);
+  for (const auto& [values, dtype] : {std::pair{"normal(0, 1)", Dtype::f32}, {"uniform(-2, 3)", Dtype::f16}, {"integers(-100, 100)", Dtype::i32}, {"normal(0, 1)", Dtype::e4m3}}) {
+    EXPECT_THAT(make(values, dtype, 30, 30, "negative"), testing::Each(testing::Lt(0))) << values;
+    EXPECT_THAT(make(values, dtype, 30, 30, "positive"), testing::Each(testing::Gt(0))) << values;
+  }
   for (const double x : make("normal(0, 1)", Dtype::f32, 30, 30, "repeated_integers")) EXPECT_TRUE(x == std::floor(x) && std::abs(x) <= 8);
   for (const double x : make("uniform(0, 1)", Dtype::f32, 30, 30, "repeated_integers")) EXPECT_TRUE(x * 8 == std::floor(x * 8) && x >= 0);
 }

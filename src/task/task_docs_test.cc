@@ -20,7 +20,7 @@ TEST(TaskDocs, EveryExampleParsesAndGivesCases) {
     EXPECT_TRUE(make_cases(*task, {}));
     ++examples;
   }
-  EXPECT_EQ(examples, 2);
+  EXPECT_EQ(examples, 3);
 }
 
 }  // namespace
