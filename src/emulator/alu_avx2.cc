@@ -18,6 +18,7 @@ namespace kforge::emulator::avx2 {
 #include "emulator/alu_lanes.inc"
 #include "emulator/alu_integer.inc"
 #include "emulator/alu_logic.inc"
+#include "emulator/rounding_scope.inc"
 #include "emulator/alu_float.inc"
 #include "emulator/alu_half.inc"
 #include "emulator/alu_compare.inc"

@@ -16,6 +16,7 @@ namespace kforge::emulator::baseline {
 #include "emulator/alu_lanes.inc"
 #include "emulator/alu_integer.inc"
 #include "emulator/alu_logic.inc"
+#include "emulator/rounding_scope.inc"
 #include "emulator/alu_float.inc"
 #include "emulator/alu_half.inc"
 #include "emulator/alu_compare.inc"

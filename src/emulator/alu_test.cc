@@ -1,4 +1,5 @@
 // Each instruction over pairs of edge values, against C++ that says the same in another way.
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -80,7 +81,7 @@ TEST(Alu, Integers) {
   expect("mad.wide.s32 %rd13, %r10, %r11, %rd12;", "%rd13", in, [](U64 a, U64 b, U64 c) { return static_cast<U64>(s32(a) * s32(b)) + c; });
   expect("mul.wide.u16 %r13, %h1, %h2;", "%r13", in, [](U64 a, U64 b, U64) { return (a & 0xffff) * (b & 0xffff); });
   expect("div.s32 %r13, %r10, %r11;", "%r13", in, [](U64 a, U64 b, U64) { return u32(b) == 0 ? 0xffffffffu : u32(static_cast<U64>(s32(a) / s32(b))); });
-  expect("rem.u64 %rd13, %rd10, %rd11;", "%rd13", in, [](U64 a, U64 b, U64) { return b == 0 ? a : a % b; });
+  expect("rem.u64 %rd13, %rd10, %rd11;", "%rd13", in, [](U64 a, U64 b, U64) { return b == 0 ? ~U64{0} : a % b; });   // undefined by zero; an H200 gives all ones
   expect("min.s64 %rd13, %rd10, %rd11;", "%rd13", in, [](U64 a, U64 b, U64) { return static_cast<U64>(std::min(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b))); });
   expect("sad.u32 %r13, %r10, %r11, %r12;", "%r13", in, [](U64 a, U64 b, U64 c) { return u32(c + std::max(u32(a), u32(b)) - std::min(u32(a), u32(b))); });
   expect("add.cc.u32 %r13, %r10, %r11; addc.u32 %r14, 0, 0; mov.b64 %rd13, {%r13, %r14};", "%rd13", in, [](U64 a, U64 b, U64) { return u32(a) + u32(b); });
@@ -103,7 +104,7 @@ TEST(Alu, BitsAndShifts) {
     return d;
   };
   expect("bfe.u32 %r13, %r10, %r11, %r12;", "%r13", in, [&](U64 a, U64 b, U64 c) { return bfe(a, b, c, 32, false); });
-  expect("bfe.s64 %rd13, %rd10, %r11, %r12;", "%rd13", in, [&](U64 a, U64 b, U64 c) { return bfe(a, b, c, 64, true); });
+  expect("bfe.s64 %rd13, %rd10, %r11, %r12;", "%rd13", in, [&](U64 a, U64 b, U64 c) { return bfe(a, std::min<U64>(b & 0xffffffff, 255), std::min<U64>(c & 0xffffffff, 255), 64, true); });   // clamped on sm_90
   expect("bfi.b32 %r13, %r10, %r11, %r12, 7;", "%r13", in, [](U64 a, U64 b, U64 c) {
     U64 d = u32(b);
     for (U64 i = 0; i < 7 && (c & 0xff) + i < 32; ++i) d = (d & ~(U64{1} << ((c & 0xff) + i))) | (a >> i & 1) << ((c & 0xff) + i);
@@ -207,7 +208,7 @@ TEST(Alu, AllHalvesConvertExactly) {
   expect("cvt.f32.f16 %f4, %h1;", "%f4", all, [&](U64 a, U64, U64) { return bits(static_cast<float>(value(a))); });
   expect("add.f16 %h4, %h1, %h2;", "%h4", all, [&](U64 a, U64 b, U64) { return half(value(a) + value(b)); });
   expect("mul.f16 %h4, %h1, %h2;", "%h4", all, [&](U64 a, U64 b, U64) { return half(value(a) * value(b)); });
-  expect("cvt.f32.bf16 %f4, %h1;", "%f4", all, [&](U64 a, U64, U64) { return bits(f(a << 16)); });
+  expect("cvt.f32.bf16 %f4, %h1;", "%f4", all, [&](U64 a, U64, U64) { return a << 16; });   // NaN payloads pass
 }
 
 // Each half rounds to itself, and a float between two halves to the nearer.

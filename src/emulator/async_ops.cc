@@ -4,6 +4,7 @@
 
 #include "emulator/access.h"
 #include "emulator/handlers.h"
+#include "emulator/mbarrier_ops.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -121,6 +122,11 @@ Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
 }
 
 }  // namespace
+
+void land_copies(Warp& w, std::uint32_t mask) {
+  for (PendingCopy& copy : w.pending_copies) complete(w, copy, copy.mask & mask);
+  std::erase_if(w.pending_copies, [](const PendingCopy& copy) { return copy.mask == 0; });
+}
 
 Handler select_async(ptx::Exec exec) {
   switch (exec) {

@@ -9,10 +9,14 @@
 #include "emulator/barrier_map.h"
 #include "emulator/handlers.h"
 #include "emulator/layout.h"
+#include "emulator/matrix_ops.h"
+#include "emulator/matrix_shape.h"
+#include "emulator/mbarrier_ops.h"
 #include "emulator/memory_quick.h"
 #include "emulator/registers.h"
 #include "emulator/saturate.h"
 #include "emulator/source_lines.h"
+#include "emulator/wide_moves.h"
 
 namespace kforge::emulator {
 namespace {
@@ -202,7 +206,8 @@ class Decoder {
       op.guard_flip = in.guard->negated ? kFullMask : 0;
     }
     const Exec exec = family(in);
-    if (exec != Exec::unsupported) decode_family(op, in, exec);
+    if (is_matrix(exec)) decode_matrix(op, in, exec);
+    else if (exec != Exec::unsupported) decode_family(op, in, exec);
     for (Handler& handler : op.run)
       if (handler == nullptr) handler = &run_unsupported;
     return op;
@@ -217,6 +222,7 @@ class Decoder {
       case Exec::bra: case Exec::brx: return decode_branch(op, in, exec);
       case Exec::call: return decode_call(op, in);
       case Exec::cp_async: case Exec::cp_async_commit: case Exec::cp_async_wait: return decode_async(op, in, exec);
+      case Exec::mbarrier: case Exec::mbarrier_update: return decode_mbarrier(op, in);
       case Exec::cvta: return decode_cvta(op, in);
       case Exec::isspacep: return decode_isspacep(op, in);
       case Exec::mov_pack: return decode_mov_pack(op, in);
@@ -272,8 +278,7 @@ class Decoder {
       op.run = same(offset_handler());
       return;
     }
-    if (ptx::size_bits(in.type) == 128) return;
-    op.run = same(select_alu(in, Exec::mov));
+    op.run = same(ptx::size_bits(in.type) == 128 ? wide_move_handler() : select_alu(in, Exec::mov));
   }
 
   void decode_cvt(Op& op, const ptx::Instruction& in) {
@@ -405,6 +410,54 @@ class Decoder {
     op.run = select_control(in, Exec::call);
   }
 
+  // See mbarrier_ops.h for the roles.
+  void decode_mbarrier(Op& op, const ptx::Instruction& in) {
+    const std::string_view form = ptx::instruction_table()[in.form].id;
+    std::size_t address = 0;
+    while (address < in.operands.size() && in.operands[address].kind != Kind::address) ++address;
+    if (address < in.operands.size()) decode_address(op, in.operands[address]);
+    op.r[1] = op.r[0];
+    op.r[0] = address == 0 ? Ref{kSinkSlot, Bank::frame} : ref(in.operands[0], 64);
+    if (address == in.operands.size()) op.r[1] = ref(in.operands[1], 64);   // pending_count
+    const bool parity = form.find("parity") != std::string_view::npos;
+    const MbarrierKind kind = mbarrier_kind(form);
+    if (address + 1 < in.operands.size()) {
+      op.r[2] = ref(in.operands[address + 1], kind == MbarrierKind::wait && !parity ? 64 : 32);
+      op.flags |= kMbarrierOperand;
+    }
+    if (parity) op.flags |= kMbarrierParity;
+    op.target = static_cast<std::uint32_t>(kind);
+    op.run = select_mbarrier(in);
+  }
+
+  // See matrix_ops.h for the roles.
+  void decode_matrix(Op& op, const ptx::Instruction& in, Exec exec) {
+    std::vector<Ref>& list = kernel_->lists.emplace_back();
+    std::vector<std::size_t> counts;
+    for (const Operand& operand : in.operands) {
+      if (operand.kind == Kind::address) {
+        decode_address(op, operand);
+      } else if (operand.kind == Kind::vector) {
+        for (const Operand& element : operand.elements) list.push_back(ref(element, ptx::size_bits(in.type)));
+        counts.push_back(operand.elements.size());
+      } else if (exec == Exec::movmatrix) {
+        list.push_back(ref(operand, 32));
+      } else {
+        op.r[2] = ref(operand, 32);
+      }
+    }
+    op.r[4] = constant(kFullMask, false);
+    op.list = list.data();
+    op.list_count = static_cast<std::uint8_t>(list.size());
+    op.target = matrix_shape(in).packed();
+    if (counts.size() == 4) {
+      op.bytes = static_cast<std::uint8_t>(counts[0]);
+      op.wide = static_cast<std::uint8_t>(counts[1]);
+      op.flags = static_cast<std::uint8_t>(counts[2]);
+    }
+    op.run = select_matrix(in, exec);
+  }
+
   // See async_ops.cc for the roles.
   void decode_async(Op& op, const ptx::Instruction& in, Exec exec) {
     op.run = same(select_async(exec));
@@ -454,15 +507,17 @@ class Decoder {
     const Operand& whole = in.operands[pack ? 0 : 1];
     const std::uint32_t bits = ptx::size_bits(in.type);
     const auto count = static_cast<std::uint32_t>(vector.elements.size());
-    if (bits > 64 || count == 0) return decode_mov_pack_128(op, in, pack, vector, whole);
+    if (count == 0) return;
     set_list(op, vector, bits / count);
     op.bytes = static_cast<std::uint8_t>(bits / count / 8);
     op.r[pack ? 0 : 1] = ref(whole, bits);
+    if (bits > 64) {
+      op.run = same(wide_pack_handler(pack));
+      return;
+    }
     op.flags = bits == 64 ? 2 : 0;
     op.run = same(select_alu(in, Exec::mov_pack));
   }
-
-  void decode_mov_pack_128(Op&, const ptx::Instruction&, bool, const Operand&, const Operand&) {}
 
   void decode_lop3(Op& op, const ptx::Instruction& in) {
     for (std::size_t i = 0; i < 4; ++i) op.r[i] = ref(in.operands[i], 32);

@@ -37,6 +37,7 @@ RaceMode race_mode(const Kernel& kernel) {
     const ptx::Order order = op.source->mods.order;
     if (exec == ptx::Exec::membar || exec == ptx::Exec::fence) mode.fences = true;
     if (order == ptx::Order::acquire || order == ptx::Order::release || order == ptx::Order::acq_rel || order == ptx::Order::sc) mode.fences = true;
+    if (exec == ptx::Exec::mbarrier || exec == ptx::Exec::mbarrier_update) mode.sync_objects = mode.fences = true;
     if (exec == ptx::Exec::barrier_cluster) mode.named_barriers = true;
     const auto is_constant = [](const ptx::Operand& operand, std::uint64_t value) {
       return operand.kind == ptx::Operand::Kind::immediate && (operand.bits & 0xffffffffu) == value;

@@ -241,9 +241,6 @@ bool RandomBuilder::computes(const ptx::CompiledForm& form) {
   RandomOutput rule;
   rule.line = text;
   rule.type = result_type;
-  const Exec exec = form.form->exec;
-  const bool keeps_payload = exec == Exec::abs || exec == Exec::neg;
-  rule.any_nan = ptx::is_float(result_type) && (result_type == Type::f64 || result_type == Type::tf32 || keeps_payload || exec == Exec::mov || exec == Exec::selp || exec == Exec::slct || exec == Exec::copysign);
   set_bounds(form, *spelt, rule);
   if (result_pool != Pool::none && !tame) define(result_pool, result);
   output(result_pool, result, rule);

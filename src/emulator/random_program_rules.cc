@@ -54,8 +54,6 @@ bool is_never_generated(const ptx::Form& form) {
   using K = ptx::InstructionClass;
   // Matrices have tests of their own, asynchronous instructions need other units, textures are not executed.
   if (form.klass == K::matrix || form.klass == K::async || form.klass == K::texture) return true;
-  if (form.id.ends_with("_b128")) return true;                 // the executor does not move .b128
-  if (form.id == "fence_mbarrier_init") return true;           // read as fence_one_way_restricted, an earlier row
   if (form.id == "applypriority") return true;                 // nothing to observe
   switch (form.exec) {
     case Exec::unsupported: case Exec::video: case Exec::alloca_: case Exec::stack: case Exec::barrier_cluster: case Exec::mapa:

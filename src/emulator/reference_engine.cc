@@ -172,7 +172,8 @@ bool Run::control(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::ret: leave(thread); return true;
     case Exec::exit: thread.state = State::exited; return true;
     case Exec::trap: case Exec::brkpt: fail("trap"); return true;
-    case Exec::shfl: case Exec::vote: case Exec::match: case Exec::redux: case Exec::elect: case Exec::activemask: case Exec::bar_warp_sync:
+    case Exec::shfl: case Exec::vote: case Exec::match: case Exec::redux: case Exec::elect: case Exec::activemask: case Exec::bar_warp_sync: case Exec::ldmatrix:
+    case Exec::stmatrix: case Exec::movmatrix: case Exec::mma: case Exec::wmma_load: case Exec::wmma_store: case Exec::wmma_mma:
       thread.state = State::at_warp;
       return true;
     case Exec::bar_sync: case Exec::bar_arrive: case Exec::bar_red: arrive(thread, in, exec); return true;
@@ -191,6 +192,7 @@ void Run::execute(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::isspacep: is_space(thread, in); break;
     case Exec::mov_pack: pack(thread, in); break;
     case Exec::cp_async: copy_async(thread, in); break;
+    case Exec::mbarrier: case Exec::mbarrier_update: mbarrier(thread, in); break;
     case Exec::cp_async_commit: case Exec::cp_async_wait: case Exec::membar: case Exec::fence: case Exec::fence_proxy: case Exec::nanosleep:
     case Exec::pmevent: case Exec::prefetch: case Exec::discard: case Exec::griddepcontrol: case Exec::nop: break;
     default: pure(thread, in, exec);

@@ -21,8 +21,11 @@ std::uint64_t find_bit(std::uint64_t a, const Instruction& in) {
   return 0xffffffff;
 }
 
+// Positions and lengths are 0 to 255; above that, 64-bit forms of sm_90 shift everything out, where 32-bit ones drop the upper bits.
+std::uint64_t field_operand(const Instruction& in, std::uint64_t x) { return ptx::size_bits(in.type) == 64 ? std::min<std::uint64_t>(x, 255) : x & 0xff; }
+
 std::uint64_t extract(const Instruction& in, const Scalars& s) {
-  const std::uint64_t msb = ptx::size_bits(in.type) - 1, position = s.in[1] & 0xff, length = s.in[2] & 0xff;
+  const std::uint64_t msb = ptx::size_bits(in.type) - 1, position = field_operand(in, s.in[1]), length = field_operand(in, s.in[2]);
   const std::uint64_t sign = !ptx::is_signed(in.type) || length == 0 ? 0 : bit(s.in[0], std::min(position + length - 1, msb));
   std::uint64_t d = 0;
   for (std::uint64_t i = 0; i <= msb; ++i) d |= (i < length && position + i <= msb ? bit(s.in[0], position + i) : sign) << i;
@@ -30,7 +33,7 @@ std::uint64_t extract(const Instruction& in, const Scalars& s) {
 }
 
 std::uint64_t insert(const Instruction& in, const Scalars& s) {
-  const std::uint64_t msb = ptx::size_bits(in.type) - 1, position = s.in[2] & 0xff, length = s.in[3] & 0xff;
+  const std::uint64_t msb = ptx::size_bits(in.type) - 1, position = field_operand(in, s.in[2]), length = field_operand(in, s.in[3]);
   std::uint64_t f = s.in[1];
   for (std::uint64_t i = 0; i < length && position + i <= msb; ++i)
     f = (f & ~(std::uint64_t{1} << (position + i))) | bit(s.in[0], i) << (position + i);
@@ -39,6 +42,7 @@ std::uint64_t insert(const Instruction& in, const Scalars& s) {
 
 std::uint64_t find_nth(const Scalars& s) {
   const auto offset = static_cast<std::int32_t>(s.in[2]);
+  if (s.in[2] == 0x80000000u) return 0;   // has no magnitude: the H200's answer
   auto position = static_cast<std::int64_t>(s.in[1]);
   if (offset == 0) return position < 32 && bit(s.in[0], static_cast<std::uint64_t>(position)) != 0 ? s.in[1] : 0xffffffff;
   std::int64_t count = (offset < 0 ? -static_cast<std::int64_t>(offset) : offset) - 1;

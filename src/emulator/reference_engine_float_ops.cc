@@ -2,6 +2,7 @@
 // computed in double by the C library and rounded once.
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 
 #include "emulator/reference_engine_float.h"
 #include "emulator/reference_engine_ops.h"
@@ -21,12 +22,22 @@ std::uint64_t from_double(double x, const Format& f) {
   return round(exact(n), f, Rounding::rn);
 }
 
+std::uint64_t quiet_bit(const Format& f) { return std::uint64_t{1} << (f.fraction_bits - 1); }
+
+// f64 keeps a NaN operand, as an H200 does: the first of `order` that is one.
+std::uint64_t f64_nan(const std::uint64_t (&x)[3], std::initializer_list<std::size_t> order) {
+  const Format& f = format_of(Type::f64);
+  for (const std::size_t k : order)
+    if (is_nan(x[k], f)) return x[k] | quiet_bit(f);
+  return f.sign_bit() | f.infinity() | quiet_bit(f);
+}
+
 // The manual's rule for zeros, NaN, .NaN and .xorsign.abs (9.7.3.11).
 std::uint64_t extremum(const Instruction& in, const Format& f, std::uint64_t a, std::uint64_t b, bool is_max) {
   const bool differ = ((a ^ b) & f.sign_bit()) != 0;
   if (in.mods.abs) { a &= ~f.sign_bit(); b &= ~f.sign_bit(); }
   std::uint64_t d = 0;
-  if (is_nan(a, f) && is_nan(b, f)) return f.nan;
+  if (is_nan(a, f) && is_nan(b, f)) return in.type == Type::f64 ? b | quiet_bit(f) : f.nan;
   if (in.mods.nan && (is_nan(a, f) || is_nan(b, f))) return f.nan;
   if (is_nan(a, f)) d = b;
   else if (is_nan(b, f)) d = a;
@@ -77,10 +88,35 @@ bool element(const Instruction& in, Exec exec, const Format& f, const std::uint6
     case Exec::rsqrt: case Exec::sin: case Exec::cos: case Exec::lg2: case Exec::ex2: case Exec::tanh:
       d = from_double(function(exec, to_double(x[0], f)), f);
       return true;
-    case Exec::abs: d = x[0] & ~f.sign_bit(); return true;
-    case Exec::neg: d = x[0] ^ f.sign_bit(); return true;
+    case Exec::abs: d = is_nan(x[0], f) ? f.nan : x[0] & ~f.sign_bit(); return true;
+    case Exec::neg: d = is_nan(x[0], f) ? f.nan : x[0] ^ f.sign_bit(); return true;
     case Exec::copysign: d = (x[1] & ~f.sign_bit()) | (x[0] & f.sign_bit()); return true;
     default: return false;
+  }
+}
+
+// .ftz: a result that is subnormal when it is rounded as if there were no smallest exponent becomes zero.
+std::uint64_t flushed(const Instruction& in, Exec exec, const Format& f, const std::uint64_t (&x)[3], std::uint64_t d) {
+  if (in.mods.approx || in.mods.full || is_nan(d, f)) return flush(d, f);
+  const Format endless{11, f.fraction_bits, true, 0};
+  std::uint64_t wide[3] = {}, result = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Number number = decode(x[i], f);
+    if (number.kind != Number::Kind::finite) return flush(d, f);
+    wide[i] = round(exact(number), endless, Rounding::rz);
+  }
+  element(in, exec, endless, wide, result);
+  const std::uint64_t smallest = static_cast<std::uint64_t>(endless.bias() + 1 - f.bias()) << f.fraction_bits;
+  return (result & ~endless.sign_bit()) < smallest ? d & f.sign_bit() : d;
+}
+
+std::uint64_t nan_result(Exec exec, const std::uint64_t (&x)[3], std::uint64_t d) {
+  switch (exec) {
+    case Exec::add: case Exec::sub: case Exec::mul: return f64_nan(x, {1, 0});
+    case Exec::fma: return f64_nan(x, {1, 2, 0});
+    case Exec::div: return f64_nan(x, {0, 1});
+    case Exec::rcp: case Exec::sqrt: case Exec::rsqrt: case Exec::abs: case Exec::neg: return f64_nan(x, {0});
+    default: return d;
   }
 }
 
@@ -100,7 +136,8 @@ bool evaluate_float(const Instruction& in, Exec exec, Scalars& s) {
     }
     std::uint64_t d = 0;
     if (!element(in, exec, f, x, d)) return false;
-    if (ftz) d = flush(d, f);
+    if (ftz) d = flushed(in, exec, f, x, d);
+    if (in.type == Type::f64 && is_nan(d, f)) d = nan_result(exec, x, d);
     if (in.mods.sat) d = saturate(d, f);
     if (in.mods.relu && !is_nan(d, f) && (d & f.sign_bit()) != 0) d = 0;   // also -0
     s.d |= d << width * k;

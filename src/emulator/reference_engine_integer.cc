@@ -55,18 +55,12 @@ std::uint64_t add_with_carry(std::uint64_t a, std::uint64_t b, bool carry, std::
   return static_cast<std::uint64_t>(total);
 }
 
-std::uint64_t subtract_with_borrow(std::uint64_t a, std::uint64_t b, bool borrow, std::uint32_t width, bool& out) {
-  const Int total = static_cast<Int>(cut(a, width)) - static_cast<Int>(cut(b, width)) - (borrow ? 1 : 0);
-  out = total < 0;
-  return bits_of(total);
-}
-
 void add(const Instruction& in, Scalars& s, bool subtract, bool reads_carry) {
   const std::uint32_t width = ptx::size_bits(in.type);
   if (in.mods.carry_out || reads_carry) {
     bool out = false;
-    const bool carry = reads_carry && s.carry;
-    s.d = subtract ? subtract_with_borrow(s.in[0], s.in[1], carry, width, out) : add_with_carry(s.in[0], s.in[1], carry, width, out);
+    // The carry of a subtraction is that of a + ~b + 1: set when nothing is borrowed. It is clear before anything sets it.
+    s.d = add_with_carry(s.in[0], subtract ? ~s.in[1] : s.in[1], reads_carry ? s.carry : subtract, width, out);
     if (in.mods.carry_out) s.carry = out;
     return;
   }
@@ -127,10 +121,10 @@ void dot(const Instruction& in, Scalars& s, int parts) {
   s.d = bits_of(total);
 }
 
-// Division by zero has no defined result; this is the hardware's.
+// Division by zero has no defined result; all ones is the H200's.
 void divide(const Instruction& in, Scalars& s, bool remainder) {
   const Int a = value_of(s.in[0], in.type), b = value_of(s.in[1], in.type);
-  if (b == 0) s.d = remainder ? s.in[0] : ~std::uint64_t{0};
+  if (b == 0) s.d = ~std::uint64_t{0};
   else s.d = bits_of(remainder ? a % b : a / b);
 }
 

@@ -43,6 +43,11 @@ struct Barrier {
   std::uint64_t count = 0;                            // predicates that held
 };
 
+struct Mbarrier {
+  std::int64_t expected = 0, awaited = 0, bytes = 0;
+  std::uint64_t phase = 0;
+};
+
 struct Layout {                                       // of one entry
   std::map<const ptx::Variable*, std::uint64_t> shared;
   std::uint64_t shared_bytes = 0;
@@ -54,6 +59,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<Thread> threads;
   std::map<std::uint64_t, Barrier> barriers;
+  std::map<std::uint64_t, Mbarrier> mbarriers;        // by offset in shared memory
 };
 
 class Run {
@@ -104,6 +110,16 @@ class Run {
   void shuffle(std::vector<Thread*>& lanes, const ptx::Instruction& in);
   void arrive(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
   const ptx::Instruction& at(const Thread& thread) const;
+
+  // reference_engine_mbarrier.cc
+  bool mbarrier(Thread& thread, const ptx::Instruction& in);
+
+  // reference_engine_matrix.cc
+  void matrix(std::vector<Thread*>& lanes, const ptx::Instruction& in, ptx::Exec exec);
+  void multiply(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool is_wmma);
+  void move_matrices(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool load);
+  void move_tile(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool load);
+  std::uint64_t fragment(Thread& thread, const ptx::Operand& operand, ptx::Type type, std::size_t i);
 
   const ptx::Module& module_;
   ReferenceEngine::Memory& memory_;

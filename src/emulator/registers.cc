@@ -20,10 +20,10 @@ constexpr Exec kNoResult[] = {
     Exec::st, Exec::red, Exec::bra, Exec::brx, Exec::call, Exec::ret, Exec::exit, Exec::trap, Exec::brkpt, Exec::pmevent,
     Exec::nanosleep, Exec::bar_sync, Exec::bar_arrive, Exec::bar_warp_sync, Exec::barrier_cluster, Exec::membar, Exec::fence,
     Exec::fence_proxy, Exec::prefetch, Exec::discard, Exec::cp_async, Exec::cp_async_commit, Exec::cp_async_wait,
-    Exec::stmatrix, Exec::wmma_store, Exec::griddepcontrol, Exec::setmaxnreg, Exec::nop, Exec::unsupported,
+    Exec::mbarrier_update, Exec::stmatrix, Exec::wmma_store, Exec::griddepcontrol, Exec::setmaxnreg, Exec::nop, Exec::unsupported,
 };
 constexpr Exec kAcrossLanes[] = {
-    Exec::shfl, Exec::vote, Exec::match, Exec::redux, Exec::elect, Exec::ldmatrix, Exec::movmatrix, Exec::mma,
+    Exec::mbarrier, Exec::shfl, Exec::vote, Exec::match, Exec::redux, Exec::elect, Exec::ldmatrix, Exec::movmatrix, Exec::mma,
     Exec::wmma_load, Exec::wmma_mma, Exec::ld, Exec::ldu, Exec::atom, Exec::bar_red, Exec::mov_pack, Exec::call,
     Exec::set, Exec::setp, Exec::testp, Exec::isspacep, Exec::alloca_, Exec::cvt_pack, Exec::addc, Exec::subc, Exec::madc,
 };

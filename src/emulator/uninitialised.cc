@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emulator/handlers.h"
+#include "emulator/matrix_ops.h"
 #include "emulator/registers.h"
 
 namespace kforge::emulator {
@@ -148,6 +149,15 @@ void store_window(Warp& w, const Op& op, ByteShadow& shadow, const Request& requ
 }
 
 }  // namespace
+
+const UndefinedBytes* undefined_operand(const Warp& w, const Operand& operand) { return undefined_of(w, operand); }
+void assign_undefined(Warp& w, const Operand& operand, const UndefinedBytes& value, std::uint32_t mask) {
+  if (w.frame->shadow == nullptr && value.any() == 0) return;
+  assign(w, operand, value, mask);
+  update_tainted(w);
+}
+OriginId undefined_origin(Warp& w, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane) { return add_origin(w, op, space, address, lane); }
+bool report_read_in_flight(Warp& w, const Op& op, const Request& request) { return report_in_flight(w, op, request); }
 
 void load_global_shadow(Warp& w, const Op& op, const Allocation& allocation, const Request& request, std::uint32_t lanes) {
   if (GlobalShadow::all_written(allocation, request.addresses, lanes, request.bytes)) return clear_loaded(w, op, lanes);
@@ -381,6 +391,10 @@ void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   const ptx::Instruction& in = *op.source;
   const bool pack = in.operands[1].kind == Kind::vector;
   const Operand& vector = in.operands[pack ? 1 : 0];
+  if (ptx::size_bits(in.type) > 64) {   // .b128 registers have no shadow
+    for (std::size_t e = 0; e < vector.elements.size() && !pack; ++e) assign(w, vector.elements[e], {}, mask);
+    return;
+  }
   if (pack) {
     std::array<ShadowOperand, 8> elements{};
     for (std::size_t e = 0; e < vector.elements.size() && e < elements.size(); ++e) elements[e].undefined = undefined_of(w, vector.elements[e]);
@@ -392,7 +406,7 @@ void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < vector.elements.size(); ++e) assign(w, vector.elements[e], propagate_unpack({&whole, nullptr}, e, op.bytes), mask);
 }
 
-bool moves_no_data(Exec exec) { return exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+bool moves_no_data(Exec exec) { return is_matrix(exec) || exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
 
 }  // namespace
 

@@ -26,6 +26,13 @@ void land_copy_shadow(Warp& warp, const PendingCopy& copy, std::uint32_t lane, c
 // Reports undefined bytes in the address register r[k].
 void check_address(Warp& warp, const Op& op, std::size_t k, std::uint32_t mask);
 
+// For instructions that carry undefined bytes by rules of their own (matrices). Null: all defined.
+const UndefinedBytes* undefined_operand(const Warp& warp, const ptx::Operand& operand);
+void assign_undefined(Warp& warp, const ptx::Operand& operand, const UndefinedBytes& value, std::uint32_t mask);
+OriginId undefined_origin(Warp& warp, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane);
+// Whether the first unwritten byte is one that a copy is on its way to: then that is reported.
+bool report_read_in_flight(Warp& warp, const Op& op, const Request& request);
+
 // Runs one instruction of a tainted warp: reports an undefined guard, executes, and carries undefined bytes to the result.
 Flow run_tainted(Warp& warp, const Op& op, std::uint32_t mask, Handler handler);
 // Registers of the entry that may be read before they are written start undefined.

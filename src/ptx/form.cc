@@ -35,6 +35,7 @@ constexpr Macro kMacros[] = {
 // Of whole groups: written bare.
 constexpr Macro kGroupMacros[] = {
     {"atom", "{.relaxed .acquire .release .acq_rel}{$scope}{.global .shared .shared::cta .shared::cluster}"},
+    {"red", "{.relaxed .release}{$scope}{.global .shared .shared::cta .shared::cluster}"},
 };
 
 std::string_view expansion(std::span<const Macro> macros, std::string_view name) {

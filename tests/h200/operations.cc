@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "emulator/device.h"
+#include "emulator/reference_engine.h"
 #include "ptx/parser.h"
 
 namespace kforge::h200 {
@@ -66,6 +67,32 @@ Words integers(std::uint32_t bits) {
 }
 Words bytes_and_lengths() { return {0, 1, 5, 8, 16, 31, 32, 33, 63, 64, 65, 200, 255, 256, 0xffffffff}; }
 
+// 32 words, so that two operands make whole warps: for matrix fragments and other operations of a warp. Elements near one of a
+// floating format of `exponent` and `fraction` bits in `width`, with some zeros, subnormals and large ones among them.
+Words fragments(std::uint32_t width, std::uint32_t exponent, std::uint32_t fraction) {
+  Words out;
+  std::uint64_t state = 0x9e3779b97f4a7c15;
+  for (int i = 0; i < 32; ++i) {
+    std::uint64_t word = 0;
+    for (std::uint32_t at = 0; at < std::max(width, 32u); at += width) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const std::uint64_t random = state >> 11;
+      const std::uint64_t bias = (std::uint64_t{1} << (exponent - 1)) - 1, mantissa = random & ((std::uint64_t{1} << fraction) - 1), sign = (random >> 60 & 1) << (width - 1);
+      const std::uint64_t field = random >> 53 & 15;
+      const std::uint64_t element = field == 0 ? 0 : field == 1 ? mantissa : (bias - 4 + (random >> 48 & 7)) << fraction | mantissa;
+      word |= (element | sign) << at;
+    }
+    out.push_back(word);
+  }
+  return out;
+}
+Words random_words() {
+  Words out;
+  std::uint32_t state = 12345;
+  for (int i = 0; i < 32; ++i) out.push_back(state = state * 1664525 + 1013904223);
+  return out;
+}
+
 // Each half paired with one further on, so that both places see every value.
 Words pairs(const Words& halves) {
   Words out;
@@ -76,7 +103,9 @@ Words pairs(const Words& halves) {
 const std::map<std::string, Words>& edge_values() {
   static const std::map<std::string, Words> kValues = {
       {"f32", singles()}, {"f64", doubles()}, {"f16", halves()}, {"bf16", bfloats()}, {"f16x2", pairs(halves())}, {"bf16x2", pairs(bfloats())},
-      {"b16", integers(16)}, {"b32", integers(32)}, {"b64", integers(64)}, {"len", bytes_and_lengths()}};
+      {"b16", integers(16)}, {"b32", integers(32)}, {"b64", integers(64)}, {"len", bytes_and_lengths()},
+      {"w16", fragments(16, 5, 10)}, {"wbf", fragments(16, 8, 7)}, {"wtf", fragments(32, 8, 23)}, {"wf64", fragments(64, 11, 52)}, {"we4", fragments(8, 4, 3)}, {"we5", fragments(8, 5, 2)},
+      {"wint", random_words()}};
   return kValues;
 }
 
@@ -97,7 +126,7 @@ Words values_of(const std::string& kind, std::size_t operands) {
 }  // namespace
 
 std::uint32_t bits_of(const std::string& kind) {
-  if (kind == "f64" || kind == "b64") return 64;
+  if (kind == "f64" || kind == "b64" || kind == "wf64") return 64;
   return kind == "f16" || kind == "bf16" || kind == "b16" || kind == "e8x2" ? 16 : 32;
 }
 
@@ -140,7 +169,7 @@ std::vector<std::uint64_t> combinations(const Operation& operation) {
 
 std::string ptx_of(const Operation& operation) {
   std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p_out, .param .u64 p_in, .param .u32 p_n)\n{\n"
-      ".reg .pred %skip, %p, %q;\n.reg .b16 %h, %h2;\n.reg .b32 %t, %n, %c0, %x, %y;\n.reg .b64 %out, %in, %offset, %result, %z;\n";
+      ".reg .pred %skip, %p, %q;\n.reg .b16 %h, %h2;\n.reg .b32 %t, %n, %c0, %x, %y, %m<16>;\n.reg .b64 %out, %in, %offset, %result, %z, %w<8>;\n";
   text += fmt::format(".reg .b{} %d;\n", bits_of(operation.result));
   const char* names[] = {"%a", "%b", "%c"};
   for (std::size_t k = 0; k < operation.operands.size(); ++k) text += fmt::format(".reg .b{} {};\n", bits_of(operation.operands[k]), names[k]);
@@ -181,6 +210,26 @@ std::vector<std::uint64_t> emulate(const Operation& operation) {
   if (result.status != emulator::LaunchStatus::ok) throw std::runtime_error(operation.text + ": " + result.detail);
   std::vector<std::uint64_t> answers(count);
   std::memcpy(answers.data(), out->data, std::uint64_t{count} * 8);
+  return answers;
+}
+
+std::vector<std::uint64_t> emulate_slowly(const Operation& operation, std::size_t step) {
+  auto module = ptx::parse(ptx_of(operation));
+  if (!module) throw std::runtime_error(operation.text + ": " + to_string(module.error()));
+  emulator::ReferenceEngine engine(std::make_shared<const ptx::Module>(std::move(*module)));
+  std::vector<std::uint64_t> all = combinations(operation), values;
+  for (std::size_t i = 0; i < all.size() / 3; i += step) values.insert(values.end(), all.begin() + static_cast<std::ptrdiff_t>(3 * i), all.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+  const auto count = static_cast<std::uint32_t>(values.size() / 3);
+  const std::uint64_t in = engine.allocate(values.size() * 8), out = engine.allocate(std::uint64_t{count} * 8);
+  std::memcpy(engine.bytes(in).data(), values.data(), values.size() * 8);
+  std::vector<std::byte> arguments(20);
+  std::memcpy(arguments.data(), &out, 8);
+  std::memcpy(arguments.data() + 8, &in, 8);
+  std::memcpy(arguments.data() + 16, &count, 4);
+  const auto result = engine.launch({"k", {(count + 127) / 128, 1, 1}, {128, 1, 1}, 0, arguments});
+  if (!result.error.empty()) throw std::runtime_error(operation.text + ": " + result.error);
+  std::vector<std::uint64_t> answers(count);
+  std::memcpy(answers.data(), engine.bytes(out).data(), std::uint64_t{count} * 8);
   return answers;
 }
 

@@ -26,5 +26,7 @@ std::vector<std::uint64_t> combinations(const Operation& operation);
 
 // The emulator's answers, one word a combination. Throws std::runtime_error when it does not run.
 std::vector<std::uint64_t> emulate(const Operation& operation);
+// The reference engine's, of every `step`-th combination.
+std::vector<std::uint64_t> emulate_slowly(const Operation& operation, std::size_t step);
 
 }  // namespace kforge::h200

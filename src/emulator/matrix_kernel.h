@@ -1,0 +1,35 @@
+// The arithmetic of one tile of mma: 8 or 16 rows by 8 columns, over fragments in registers (matrix_shape.h). Compiled for any x86-64
+// and for AVX2; the numbers are those of matrix_numerics.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "emulator/matrix_numerics.h"
+#include "ptx/module.h"
+
+namespace kforge::emulator {
+
+// Registers as 32 lanes of 32 bits (f64: 64 bits): halves x chunks of A, chunks of B, 2 x halves of C and D (f16: halves).
+struct MatrixTile {
+  const std::byte* const* a = nullptr;
+  const std::byte* const* b = nullptr;
+  const std::byte* const* c = nullptr;
+  std::byte* const* d = nullptr;
+  std::uint32_t halves = 2;      // rows / 8
+  std::uint32_t k = 16;
+  std::uint32_t written = 0xffffffffu;   // lanes whose D is written
+  bool c_is_half = false, d_is_half = false, satfinite = false, and_popc = false;
+  ptx::Type a_type = ptx::Type::none, b_type = ptx::Type::none;
+  ptx::Rounding rounding = ptx::Rounding::none;
+  TensorModel model;
+};
+
+namespace baseline {
+void multiply_tile(const MatrixTile& tile);
+}
+namespace avx2 {
+void multiply_tile(const MatrixTile& tile);
+}
+
+}  // namespace kforge::emulator

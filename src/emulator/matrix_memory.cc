@@ -1,0 +1,223 @@
+// Each 8 x 8 matrix of ldmatrix and stmatrix is one request of 32 lanes, in which lane 4r + c has the c-th 4 bytes of row r: the words
+// that it gets itself when nothing is transposed. So sectors, banks, races and unwritten bytes are those of such a load.
+#include "emulator/matrix_memory.h"
+
+#include "emulator/lane_access.h"
+#include "emulator/matrix_shape.h"
+#include "emulator/uninitialised.h"
+
+namespace kforge::emulator {
+namespace {
+
+using ptx::Exec;
+using ptx::Type;
+
+const ptx::Operand& data_element(const Op& op, std::size_t operand, std::size_t k) {
+  const ptx::Operand& whole = op.source->operands[operand];
+  return whole.kind == ptx::Operand::Kind::vector ? whole.elements[k] : whole;
+}
+
+Request row_request(const Warp& w, const Op& op, const LaneAddresses& rows, std::uint32_t matrix, Direction direction) {
+  Request request;
+  request.mask = kFullMask;
+  request.bytes = 4;
+  request.space = op.source->mods.space;
+  request.direction = direction;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) request.addresses[lane] = rows[8 * matrix + lane / 4] + 4 * (lane % 4);
+  (void)w;
+  return request;
+}
+
+// The lane whose word holds element (row, column), and which half of it.
+std::uint32_t holder(std::uint32_t row, std::uint32_t column) { return 4 * row + column / 2; }
+
+// Lane 4r + c gets elements (2c, r) and (2c + 1, r) in place of (r, 2c) and (r, 2c + 1); its own inverse.
+void transpose(LaneElements& x) {
+  const LaneElements from = x;
+  x.undefined.lanes = {};
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    x.value[lane] = 0;
+    for (std::uint32_t e = 0; e < 2; ++e) {
+      const std::uint32_t row = 2 * (lane % 4) + e, column = lane / 4, other = holder(row, column), part = column % 2;
+      x.value[lane] |= (from.value[other] >> 16 * part & 0xffff) << 16 * e;
+      for (std::uint32_t b = 0; b < 2; ++b) x.undefined.lanes[2 * e + b] |= (from.undefined.lanes[2 * part + b] >> other & 1) << lane;
+    }
+  }
+}
+
+template <Variant kVariant>
+Flow run_ldmatrix(Warp& w, const Op& op, std::uint32_t mask) {
+  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
+  LaneAddresses rows;
+  lane_addresses(w, op, 0, kFullMask, rows);
+  const bool transposed = has_word(op.source->mods.text, "trans");
+  LaneElements elements[4];
+  for (std::uint32_t j = 0; j < op.list_count; ++j)
+    if (const Flow flow = load_elements<kVariant>(w, op, row_request(w, op, rows, j, Direction::load), elements[j]); flow != Flow::next) return flow;
+  for (std::uint32_t j = 0; j < op.list_count; ++j) {
+    if (transposed) transpose(elements[j]);
+    for_lanes(mask, [&](std::uint32_t i) { put<std::uint32_t>(w.at(op.list[j]), i, static_cast<std::uint32_t>(elements[j].value[i])); });
+    if constexpr (Observes<kVariant>::safety) assign_undefined(w, data_element(op, 0, j), elements[j].undefined, mask);
+  }
+  return Flow::next;
+}
+
+template <Variant kVariant>
+Flow run_stmatrix(Warp& w, const Op& op, std::uint32_t mask) {
+  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
+  LaneAddresses rows;
+  lane_addresses(w, op, 0, kFullMask, rows);
+  for (std::uint32_t j = 0; j < op.list_count; ++j) {
+    LaneElements elements;
+    for (std::uint32_t i = 0; i < 32; ++i) elements.value[i] = get<std::uint32_t>(w.at(op.list[j]), i);
+    if constexpr (Observes<kVariant>::safety)
+      if (const UndefinedBytes* undefined = undefined_operand(w, data_element(op, 1, j)); undefined != nullptr) elements.undefined = *undefined;
+    if (has_word(op.source->mods.text, "trans")) transpose(elements);
+    if (const Flow flow = store_elements<kVariant>(w, op, row_request(w, op, rows, j, Direction::store), elements); flow != Flow::next) return flow;
+  }
+  return Flow::next;
+}
+
+template <Variant kVariant>
+Flow run_movmatrix(Warp& w, const Op& op, std::uint32_t mask) {
+  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  LaneElements elements;
+  for (std::uint32_t i = 0; i < 32; ++i) elements.value[i] = get<std::uint32_t>(w.at(op.list[1]), i);
+  if constexpr (Observes<kVariant>::safety)
+    if (const UndefinedBytes* undefined = undefined_operand(w, op.source->operands[1]); undefined != nullptr) elements.undefined = *undefined;
+  transpose(elements);
+  for_lanes(mask, [&](std::uint32_t i) { put<std::uint32_t>(w.at(op.list[0]), i, static_cast<std::uint32_t>(elements.value[i])); });
+  if constexpr (Observes<kVariant>::safety) assign_undefined(w, op.source->operands[0], elements.undefined, mask);
+  return Flow::next;
+}
+
+// ---- wmma ----------------------------------------------------------------------------------------------------------
+
+// How a fragment lies in memory.
+struct Tiling {
+  Fragment which = Fragment::c;
+  MatrixShape shape;
+  Type type = Type::none;
+  bool by_rows = true;
+  std::uint32_t registers = 0;
+  std::uint32_t elements = 1;          // of a register
+  bool together = true;                // a register's elements are neighbours: one access
+  std::uint32_t element_bits = 32;
+  std::uint32_t register_bytes() const { return type == Type::f64 ? 8 : 4; }
+};
+
+Tiling tiling_of(const Op& op, Exec exec) {
+  const ptx::Instruction& in = *op.source;
+  Tiling t;
+  const std::string_view text = in.mods.text;
+  if (exec == Exec::wmma_load) t.which = has_word(text, "a") ? Fragment::a : has_word(text, "b") ? Fragment::b : Fragment::c;
+  t.shape = MatrixShape::unpack(op.target);
+  t.type = in.type;
+  t.by_rows = has_word(text, "row");
+  t.registers = op.list_count;
+  t.elements = elements_per_register(in.type);
+  t.element_bits = in.type == Type::tf32 ? 32 : ptx::size_bits(in.type);
+  t.together = t.elements == 1 || t.by_rows == (t.which != Fragment::b);
+  return t;
+}
+
+// Elements from one row (column) to the next where the instruction gives no stride.
+std::uint64_t natural_stride(const Tiling& t) {
+  const std::uint32_t columns = t.which == Fragment::a ? t.shape.k : t.shape.n, rows = t.which == Fragment::b ? t.shape.k : t.shape.m;
+  return t.by_rows ? columns : rows;
+}
+
+// Part `part` of register `reg`: the whole of it, or one of its elements.
+Request tile_request(const Warp& w, const Op& op, const Tiling& t, std::uint32_t reg, std::uint32_t part, Direction direction) {
+  Request request;
+  request.mask = kFullMask;
+  request.bytes = t.together ? t.register_bytes() : t.element_bits / 8;
+  request.space = op.source->mods.space;
+  request.direction = direction;
+  LaneAddresses base;
+  lane_addresses(w, op, 0, kFullMask, base);
+  const bool has_stride = op.source->operands.size() > 2;
+  const std::uint32_t once = fragment_registers(t.which, t.shape, t.type);
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    FragmentPlace at = fragment_place(t.which, t.shape, t.type, reg % std::max(1u, once), lane);
+    (t.which == Fragment::b ? at.row : at.column) += part;
+    const std::uint64_t stride = has_stride ? get<std::uint32_t>(w.at(op.r[2]), lane) : natural_stride(t);
+    const std::uint64_t index = t.by_rows ? at.row * stride + at.column : at.column * stride + at.row;
+    request.addresses[lane] = base[lane] + index * t.element_bits / 8;
+  }
+  return request;
+}
+
+std::uint32_t parts_of(const Tiling& t) { return t.together ? 1 : t.elements; }
+
+template <Variant kVariant>
+Flow run_wmma_load(Warp& w, const Op& op, std::uint32_t mask) {
+  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
+  const Tiling t = tiling_of(op, Exec::wmma_load);
+  const std::uint32_t once = std::max(1u, fragment_registers(t.which, t.shape, t.type));
+  LaneElements registers[16];
+  for (std::uint32_t j = 0; j < t.registers; ++j) {
+    if (j >= once) {   // a repetition
+      registers[j] = registers[j % once];
+      continue;
+    }
+    for (std::uint32_t part = 0; part < parts_of(t); ++part) {
+      LaneElements elements;
+      if (const Flow flow = load_elements<kVariant>(w, op, tile_request(w, op, t, j, part, Direction::load), elements); flow != Flow::next) return flow;
+      const std::uint32_t shift = part * t.element_bits;
+      for (std::uint32_t i = 0; i < 32; ++i) registers[j].value[i] |= elements.value[i] << shift;
+      for (std::uint32_t b = 0; b + shift / 8 < 8; ++b) registers[j].undefined.lanes[b + shift / 8] |= elements.undefined.lanes[b];
+      if (registers[j].undefined.origin == 0) registers[j].undefined.origin = elements.undefined.origin;
+    }
+  }
+  for (std::uint32_t j = 0; j < t.registers; ++j) {
+    for_lanes(mask, [&](std::uint32_t i) {
+      if (t.register_bytes() == 8) put<std::uint64_t>(w.at(op.list[j]), i, registers[j].value[i]);
+      else put<std::uint32_t>(w.at(op.list[j]), i, static_cast<std::uint32_t>(registers[j].value[i]));
+    });
+    if constexpr (Observes<kVariant>::safety) assign_undefined(w, data_element(op, 0, j), registers[j].undefined, mask);
+  }
+  return Flow::next;
+}
+
+template <Variant kVariant>
+Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
+  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
+  const Tiling t = tiling_of(op, Exec::wmma_store);
+  for (std::uint32_t j = 0; j < t.registers; ++j)
+    for (std::uint32_t part = 0; part < parts_of(t); ++part) {
+      LaneElements elements;
+      const std::uint32_t shift = part * t.element_bits;
+      for (std::uint32_t i = 0; i < 32; ++i)
+        elements.value[i] = (t.register_bytes() == 8 ? get<std::uint64_t>(w.at(op.list[j]), i) : get<std::uint32_t>(w.at(op.list[j]), i)) >> shift;
+      if constexpr (Observes<kVariant>::safety)
+        if (const UndefinedBytes* undefined = undefined_operand(w, data_element(op, 1, j)); undefined != nullptr) {
+          for (std::uint32_t b = 0; b + shift / 8 < 8; ++b) elements.undefined.lanes[b] = undefined->lanes[b + shift / 8];
+          elements.undefined.origin = undefined->origin;
+        }
+      if (const Flow flow = store_elements<kVariant>(w, op, tile_request(w, op, t, j, part, Direction::store), elements); flow != Flow::next) return flow;
+    }
+  return Flow::next;
+}
+
+}  // namespace
+
+Handlers select_matrix_memory(const ptx::Instruction&, Exec exec) {
+  return for_variants([&](auto variant) -> Handler {
+    constexpr Variant kVariant = decltype(variant)::value;
+    switch (exec) {
+      case Exec::ldmatrix: return &run_ldmatrix<kVariant>;
+      case Exec::stmatrix: return &run_stmatrix<kVariant>;
+      case Exec::movmatrix: return &run_movmatrix<kVariant>;
+      case Exec::wmma_load: return &run_wmma_load<kVariant>;
+      case Exec::wmma_store: return &run_wmma_store<kVariant>;
+      default: return nullptr;
+    }
+  });
+}
+
+}  // namespace kforge::emulator

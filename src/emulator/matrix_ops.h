@@ -1,0 +1,18 @@
+// Warp-wide matrix instructions: ldmatrix, stmatrix, movmatrix, mma.sync and wmma (PTX manual, 9.7.14). What decode.cc fills in:
+//   list    the registers of all operands in written order, those in braces one by one; addresses are not in it
+//   r[0]    the address, as for ld and st (+ immediate, flags kWideAddress)
+//   r[2]    wmma's stride, r[4] a slot with all ones
+//   target  MatrixShape::packed()
+//   bytes   registers of the first operand with registers; mma: of D
+//   wide    of A (mma), and flags of B
+#pragma once
+
+#include "emulator/handlers.h"
+
+namespace kforge::emulator {
+
+bool is_matrix(ptx::Exec exec);
+// All null: not executed.
+Handlers select_matrix(const ptx::Instruction& instruction, ptx::Exec exec);
+
+}  // namespace kforge::emulator

@@ -1,0 +1,217 @@
+// mbarrier objects (PTX manual, 9.7.13.15): 8 bytes of shared memory that count arrivals and bytes in transit, and complete a phase when
+// none of either is awaited. The manual leaves their bits open; here they are
+//   0-19 arrivals that a phase expects   20-39 arrivals still awaited   40-60 bytes in transit, signed   61-63 phases completed, modulo 8
+// and the state that an arrival returns is the object as it was before.
+//
+// For the race detector an arrival is an atomic with release semantics on the object, and a successful wait a load that acquires it.
+// cp.async.mbarrier.arrive lands the thread's copies: a reader that does not wait for the phase is a race.
+#include "emulator/mbarrier_ops.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "emulator/access.h"
+#include "emulator/uninitialised.h"
+
+namespace kforge::emulator {
+namespace {
+
+using ptx::Exec;
+using ptx::Order;
+
+constexpr std::uint32_t kMostArrivals = (1u << 20) - 1;
+
+struct Object {
+  std::uint32_t expected = 0, awaited = 0, phase = 0;
+  std::int32_t transit = 0;
+
+  static Object unpack(std::uint64_t bits) {
+    return {static_cast<std::uint32_t>(bits & kMostArrivals), static_cast<std::uint32_t>(bits >> 20 & kMostArrivals), static_cast<std::uint32_t>(bits >> 61),
+            static_cast<std::int32_t>(static_cast<std::int64_t>(bits << 3) >> 43)};
+  }
+  std::uint64_t pack() const {
+    return expected | std::uint64_t{awaited} << 20 | (static_cast<std::uint64_t>(static_cast<std::int64_t>(transit)) & 0x1fffff) << 40 | std::uint64_t{phase & 7} << 61;
+  }
+  void arrive(std::uint32_t count) { awaited -= std::min(awaited, count); }
+  void complete_if_due() {
+    if (awaited != 0 || transit != 0) return;
+    phase = (phase + 1) & 7;
+    awaited = expected;
+  }
+};
+
+LaneAddresses addresses_of(const Warp& w, const Op& op) {
+  LaneAddresses addresses;
+  lane_addresses(w, op, 1, kFullMask, addresses);
+  if (op.source->mods.space != ptx::Space::shared)
+    for (Address& address : addresses)
+      if (space_of(address) == ptx::Space::shared) address -= kSharedWindow;
+  return addresses;
+}
+
+void tell_races(Warp& w, const Op& op, const LaneAddresses& addresses, std::uint32_t lane, AccessKind kind, Order order) {
+  if (!w.launch->safety) return;
+  RaceAccess access;
+  access.block = w.block->races;
+  access.warp = w.index;
+  access.mask = 1u << lane;
+  access.bytes = 8;
+  access.addresses = &addresses;
+  access.memory = w.block->shared.data();
+  access.location = op.location;
+  access.kind = kind;
+  access.strong = true;
+  access.order = order;
+  access.scope = ptx::Scope::cta;
+  w.launch->races->access(access);
+}
+
+// Where the objects of all lanes lie; jumps out with the fault when one is not in shared memory, aligned.
+Flow check_objects(Warp& w, const Op& op, const LaneAddresses& addresses, std::uint32_t mask, bool must_exist) {
+  Request request{addresses, mask, 8, ptx::Space::shared, must_exist ? Direction::atomic : Direction::store};
+  const std::uint32_t inside = lanes_inside(addresses, mask, {nullptr, 0, w.launch->shared_bytes, nullptr}, 8);
+  if (inside != mask) return fault_window(w, op, request, mask & ~inside, "shared", w.launch->shared_bytes);
+  if (const std::uint32_t bad = lanes_misaligned(addresses, mask, 8); bad != 0) return fault_misaligned(w, op, request, bad);
+  if (!w.launch->safety || !must_exist || w.block->shared_shadow.all_written(addresses, mask, 8)) return Flow::next;
+  report(w, op, mask, "safety.uninitialised", "mbarrier-uninitialised", [&](evidence::Violation& v) {
+    v.message = "uses an mbarrier object that was never initialised";
+    v.measured = "no mbarrier.init before";
+    v.required = "mbarrier.init, and a barrier after it, before other threads use the object";
+  });
+  return Flow::next;
+}
+
+std::uint64_t load(const Warp& w, Address at) {
+  std::uint64_t bits;
+  std::memcpy(&bits, w.block->shared.data() + at, 8);
+  return bits;
+}
+void store(Warp& w, Address at, std::uint64_t bits) {
+  std::memcpy(w.block->shared.data() + at, &bits, 8);
+  ++w.launch->stores;
+}
+
+std::uint32_t operand(const Warp& w, const Op& op, std::uint32_t lane, std::uint32_t otherwise) {
+  return (op.flags & kMbarrierOperand) != 0 ? get<std::uint32_t>(w.at(op.r[2]), lane) : otherwise;
+}
+
+void report_overflow(Warp& w, const Op& op, std::uint32_t lane, std::string_view what, std::uint64_t count) {
+  report(w, op, 1u << lane, "safety.barriers", "mbarrier-count", [&](evidence::Violation& v) {
+    v.message = fmt::format("{}: {}", what, count);
+    v.measured = fmt::format("{}", count);
+    v.required = fmt::format("1 to {} arrivals, and no more in a phase than it expects", kMostArrivals);
+  });
+}
+
+Flow run_update(Warp& w, const Op& op, std::uint32_t mask) {
+  const auto kind = static_cast<MbarrierKind>(op.target);
+  const LaneAddresses addresses = addresses_of(w, op);
+  if (const Flow flow = check_objects(w, op, addresses, mask, kind != MbarrierKind::init); flow != Flow::next) return flow;
+  for_lanes(mask, [&](std::uint32_t i) {
+    if (kind == MbarrierKind::init) {
+      const std::uint32_t count = operand(w, op, i, 1);
+      if (count == 0 || count > kMostArrivals) report_overflow(w, op, i, "an mbarrier is made for this number of arrivals", count);
+      if (w.launch->safety) w.block->shared_shadow.mark_range(addresses[i], 8, true);
+      tell_races(w, op, addresses, i, AccessKind::store, Order::none);
+      return store(w, addresses[i], Object{count & kMostArrivals, count & kMostArrivals, 0, 0}.pack());
+    }
+    if (kind == MbarrierKind::inval) {
+      tell_races(w, op, addresses, i, AccessKind::store, Order::none);
+      if (w.launch->safety) w.block->shared_shadow.mark_range(addresses[i], 8, false);
+      return store(w, addresses[i], 0);
+    }
+    tell_races(w, op, addresses, i, AccessKind::atomic, Order::relaxed);
+    Object object = Object::unpack(load(w, addresses[i]));
+    const auto bytes = static_cast<std::int32_t>(operand(w, op, i, 0));
+    object.transit += kind == MbarrierKind::expect_tx ? bytes : -bytes;
+    if (kind == MbarrierKind::complete_tx) object.complete_if_due();
+    store(w, addresses[i], object.pack());
+  });
+  return Flow::next;
+}
+
+Flow run_arrive(Warp& w, const Op& op, std::uint32_t mask) {
+  const auto kind = static_cast<MbarrierKind>(op.target);
+  const LaneAddresses addresses = addresses_of(w, op);
+  if (const Flow flow = check_objects(w, op, addresses, mask, true); flow != Flow::next) return flow;
+  const Order order = op.source->mods.order == Order::relaxed ? Order::relaxed : Order::release;
+  for_lanes(mask, [&](std::uint32_t i) {
+    const std::uint64_t before = load(w, addresses[i]);
+    Object object = Object::unpack(before);
+    const std::uint32_t count = kind == MbarrierKind::arrive_expect_tx ? 1 : operand(w, op, i, 1);
+    if (count == 0 || count > object.awaited) report_overflow(w, op, i, fmt::format("{} arrivals where the phase awaits this number", count), object.awaited);
+    if (kind == MbarrierKind::arrive_expect_tx) object.transit += static_cast<std::int32_t>(operand(w, op, i, 0));
+    if (kind == MbarrierKind::arrive_drop) object.expected -= std::min(object.expected, count);
+    object.arrive(count);
+    object.complete_if_due();
+    store(w, addresses[i], object.pack());
+    tell_races(w, op, addresses, i, AccessKind::atomic, order);
+    put<std::uint64_t>(w.at(op.r[0]), i, before);
+  });
+  return Flow::next;
+}
+
+// r[2]: the state of an earlier arrival, or a parity (flags kMbarrierParity).
+Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
+  const LaneAddresses addresses = addresses_of(w, op);
+  if (const Flow flow = check_objects(w, op, addresses, mask, true); flow != Flow::next) return flow;
+  const Order order = op.source->mods.order == Order::relaxed ? Order::relaxed : Order::acquire;
+  std::uint32_t done = 0;
+  for_lanes(mask, [&](std::uint32_t i) {
+    const Object object = Object::unpack(load(w, addresses[i]));
+    const bool parity = (op.flags & kMbarrierParity) != 0;
+    const bool over = parity ? (object.phase & 1) != (get<std::uint32_t>(w.at(op.r[2]), i) & 1) : object.phase != Object::unpack(get<std::uint64_t>(w.at(op.r[2]), i)).phase;
+    done |= static_cast<std::uint32_t>(over) << i;
+    tell_races(w, op, addresses, i, AccessKind::load, over ? order : Order::relaxed);
+  });
+  put_predicate(w.at(op.r[0]), done, mask);
+  return Flow::next;
+}
+
+// r[1]: the state.
+Flow run_pending_count(Warp& w, const Op& op, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t i) { put<std::uint32_t>(w.at(op.r[0]), i, Object::unpack(get<std::uint64_t>(w.at(op.r[1]), i)).awaited); });
+  return Flow::next;
+}
+
+// Without .noinc the phase awaits one arrival more, which is this one.
+Flow run_copy_arrive(Warp& w, const Op& op, std::uint32_t mask) {
+  const LaneAddresses addresses = addresses_of(w, op);
+  if (const Flow flow = check_objects(w, op, addresses, mask, true); flow != Flow::next) return flow;
+  land_copies(w, mask);
+  const bool counts = op.source->mods.text.find("noinc") != std::string::npos;
+  for_lanes(mask, [&](std::uint32_t i) {
+    Object object = Object::unpack(load(w, addresses[i]));
+    if (counts) object.arrive(1);
+    object.complete_if_due();
+    store(w, addresses[i], object.pack());
+    tell_races(w, op, addresses, i, AccessKind::atomic, Order::release);
+  });
+  return Flow::next;
+}
+
+}  // namespace
+
+MbarrierKind mbarrier_kind(std::string_view form) {
+  static constexpr std::pair<std::string_view, MbarrierKind> kKinds[] = {
+      {"mbarrier_init", MbarrierKind::init}, {"mbarrier_inval", MbarrierKind::inval}, {"mbarrier_expect_tx", MbarrierKind::expect_tx}, {"mbarrier_complete_tx", MbarrierKind::complete_tx},
+      {"mbarrier_arrive_drop", MbarrierKind::arrive_drop}, {"mbarrier_arrive_expect_tx", MbarrierKind::arrive_expect_tx}, {"mbarrier_arrive", MbarrierKind::arrive},
+      {"mbarrier_pending_count", MbarrierKind::pending_count}};
+  for (const auto& [prefix, kind] : kKinds)
+    if (form.starts_with(prefix)) return kind;
+  return form.starts_with("cp_async") ? MbarrierKind::copy_arrive : MbarrierKind::wait;
+}
+
+Handlers select_mbarrier(const ptx::Instruction& in) {
+  switch (mbarrier_kind(ptx::instruction_table()[in.form].id)) {
+    case MbarrierKind::init: case MbarrierKind::inval: case MbarrierKind::expect_tx: case MbarrierKind::complete_tx: return same(&run_update);
+    case MbarrierKind::arrive: case MbarrierKind::arrive_drop: case MbarrierKind::arrive_expect_tx: return same(&run_arrive);
+    case MbarrierKind::pending_count: return same(&run_pending_count);
+    case MbarrierKind::copy_arrive: return same(&run_copy_arrive);
+    default: return same(&run_wait);
+  }
+}
+
+}  // namespace kforge::emulator
