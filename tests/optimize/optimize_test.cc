@@ -61,7 +61,7 @@ std::set<std::string> ids(const json& record) {
 }
 
 TEST_F(OptimizeTest, ForgesASoftmaxThatCheckAccepts) {
-  const auto forged = kforge({"optimize", task("softmax"), "--candidates", "8", "--budget-seconds", "150", "-o", "fast.cu"});
+  const auto forged = kforge({"optimize", task("softmax"), "--candidates", "5", "--budget-seconds", "150", "-o", "fast.cu"});
   ASSERT_EQ(forged.exit_status, 0) << forged.err << forged.out;
   const auto checked = kforge({"check", task("softmax"), "fast.cu"});
   EXPECT_EQ(checked.exit_status, 0) << checked.out;
@@ -77,13 +77,13 @@ TEST_F(OptimizeTest, ForgesASoftmaxThatCheckAccepts) {
   EXPECT_EQ(static_cast<std::size_t>(std::count(records.out.begin(), records.out.end(), '\n')), run["tried"].size());
 
   // A second run knows the verdicts, and judges the winner anew.
-  const auto again = kforge({"optimize", task("softmax"), "--candidates", "8", "--budget-seconds", "150"});
+  const auto again = kforge({"optimize", task("softmax"), "--candidates", "5", "--budget-seconds", "150"});
   EXPECT_EQ(again.exit_status, 0) << again.err;
   EXPECT_LT(again.wall_seconds, forged.wall_seconds);
 }
 
 TEST_F(OptimizeTest, GoesOnAfterAnInterruptAndAKill) {
-  const std::vector<std::string> call = {"optimize", task("transpose"), "--candidates", "6", "--budget-seconds", "150"};
+  const std::vector<std::string> call = {"optimize", task("transpose"), "--candidates", "4", "--budget-seconds", "150"};
   const auto signal_after = [&](std::vector<std::string> arguments, int signal, double seconds) {
     const pid_t child = start(std::move(arguments));
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
