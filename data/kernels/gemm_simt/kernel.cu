@@ -42,7 +42,9 @@ class Fetcher {
 #pragma unroll
         for (int e = 0; e < kWidth; ++e) tile[along_of(i) + e][across_of(i)] = held_[i].at[e];
       } else {
-        store<kWidth>(&tile[along_of(i)][across_of(i)], held_[i]);
+        float* to = &tile[along_of(i)][across_of(i)];
+        if constexpr (kWidth == 4) *reinterpret_cast<float4*>(to) = make_float4(held_[i].at[0], held_[i].at[1], held_[i].at[2], held_[i].at[3]);
+        else *to = held_[i].at[0];
       }
     }
   }

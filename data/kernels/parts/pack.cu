@@ -27,11 +27,11 @@ struct Bits<16> {
   using type = uint4;
 };
 
-// REQUIRES: `from` is aligned to N elements.
+// REQUIRES: `from` is aligned to N elements, in global memory. Intrinsics keep accesses whole: plain ones may be taken apart.
 template <int N, class T>
 __device__ __forceinline__ Pack<T, N> load(const T* from) {
   using Word = typename Bits<N * sizeof(T)>::type;
-  const Word word = *reinterpret_cast<const Word*>(from);
+  const Word word = __ldca(reinterpret_cast<const Word*>(from));
   Pack<T, N> pack;
   memcpy(&pack, &word, sizeof word);
   return pack;
@@ -43,7 +43,7 @@ __device__ __forceinline__ void store(T* to, const Pack<T, N>& pack) {
   Word word;
   memcpy(&word, &pack, sizeof word);
   if constexpr (kStream) __stcs(reinterpret_cast<Word*>(to), word);
-  else *reinterpret_cast<Word*>(to) = word;
+  else __stwb(reinterpret_cast<Word*>(to), word);
 }
 
 inline bool aligned(const void* pointer, std::size_t bytes) { return reinterpret_cast<std::size_t>(pointer) % bytes == 0; }
