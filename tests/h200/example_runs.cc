@@ -104,7 +104,7 @@ int run_in_worker(const fs::path& kit, const std::string& name, const std::strin
     trial::CallOptions call;
     call.serial = ++serial;
     call.seconds = 600;
-    const trial::Answer answer = worker->call(trial::request_text(task, layout, job.run.sizes, call), 600);
+    const trial::Answer answer = worker->call(trial::request_text(task, layout, job.run.sizes, call), {.seconds = 600, .thread_instructions = 0});
     if (!answer.ok) fail(answer);
     const auto reply = nlohmann::json::parse(answer.json);
     if (reply.at("returned") != 0 || !reply.at("completed").get<bool>()) stop("worker: " + answer.json.substr(0, 300));
