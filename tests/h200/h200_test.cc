@@ -155,9 +155,13 @@ TEST(Operation, BothEnginesAnswerAlike) {
   for (const Operation& operation : read_operations(kFolder + "operations.txt")) {
     if (operation.approximate || !golden.contains(operation.text)) continue;
     const auto fast = emulate(operation);
+    // Whole warps of it: lanes of a matrix operation answer together.
     const std::size_t step = fast.size() > 500 ? 37 : 1;
-    const auto slow = emulate_slowly(operation, step);
-    for (std::size_t i = 0; i < slow.size(); ++i) ASSERT_EQ(slow[i], fast[i * step]) << operation.text << " combination " << i * step;
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < fast.size(); ++i)
+      if (i / 32 % step == 0) chosen.push_back(i);
+    const auto slow = emulate_slowly(operation, chosen);
+    for (std::size_t i = 0; i < slow.size(); ++i) ASSERT_EQ(slow[i], fast[chosen[i]]) << operation.text << " combination " << chosen[i];
   }
 }
 

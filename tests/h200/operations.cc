@@ -213,12 +213,12 @@ std::vector<std::uint64_t> emulate(const Operation& operation) {
   return answers;
 }
 
-std::vector<std::uint64_t> emulate_slowly(const Operation& operation, std::size_t step) {
+std::vector<std::uint64_t> emulate_slowly(const Operation& operation, const std::vector<std::size_t>& chosen) {
   auto module = ptx::parse(ptx_of(operation));
   if (!module) throw std::runtime_error(operation.text + ": " + to_string(module.error()));
   emulator::ReferenceEngine engine(std::make_shared<const ptx::Module>(std::move(*module)));
   std::vector<std::uint64_t> all = combinations(operation), values;
-  for (std::size_t i = 0; i < all.size() / 3; i += step) values.insert(values.end(), all.begin() + static_cast<std::ptrdiff_t>(3 * i), all.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+  for (const std::size_t i : chosen) values.insert(values.end(), all.begin() + static_cast<std::ptrdiff_t>(3 * i), all.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
   const auto count = static_cast<std::uint32_t>(values.size() / 3);
   const std::uint64_t in = engine.allocate(values.size() * 8), out = engine.allocate(std::uint64_t{count} * 8);
   std::memcpy(engine.bytes(in).data(), values.data(), values.size() * 8);

@@ -26,7 +26,7 @@ std::vector<std::uint64_t> combinations(const Operation& operation);
 
 // The emulator's answers, one word a combination. Throws std::runtime_error when it does not run.
 std::vector<std::uint64_t> emulate(const Operation& operation);
-// The reference engine's, of every `step`-th combination.
-std::vector<std::uint64_t> emulate_slowly(const Operation& operation, std::size_t step);
+// The reference engine's, of the combinations of these indices; whole warps where lanes answer together.
+std::vector<std::uint64_t> emulate_slowly(const Operation& operation, const std::vector<std::size_t>& chosen);
 
 }  // namespace kforge::h200
