@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct Case {
 struct CaseOptions {
   std::uint64_t seed = 1;
   bool with_measure = true;
-  std::vector<std::int64_t> tile_sizes;   // adds tile - 1, tile, tile + 1 when known
+  // Extents that one block covers, by size name, when known: adds tile - 1, tile, tile + 1 and one and a half of that size.
+  std::map<std::string, std::vector<std::int64_t>> tile_sizes = {};
 };
 
 // In order: verify sizes, built-in sizes, adversarial values, repeated calls, measure sizes. Sizes that `where` excludes

@@ -52,7 +52,7 @@ class CaseMaker {
   std::vector<Case> run() {
     for (const auto& sizes : task_.verify) add(sizes, "declared");
     for (const auto& name : names_)
-      for (const auto special : special_extents())
+      for (const auto special : special_extents(name))
         if (const auto sizes = around(name, special)) add(*sizes, "declared");
     const auto base = base_sizes();
     for (const auto kind : kAdversarialKinds)
@@ -64,10 +64,12 @@ class CaseMaker {
   }
 
  private:
-  std::vector<std::int64_t> special_extents() const {
+  std::vector<std::int64_t> special_extents(const std::string& name) const {
     std::vector<std::int64_t> extents(kSpecialExtents.begin(), kSpecialExtents.end());
-    for (const auto tile : options_.tile_sizes)
-      for (const auto extent : {tile - 1, tile, tile + 1})
+    const auto tiles = options_.tile_sizes.find(name);
+    if (tiles == options_.tile_sizes.end()) return extents;
+    for (const auto tile : tiles->second)
+      for (const auto extent : {tile - 1, tile, tile + 1, tile + tile / 2 + 1})   // the last: well inside a second tile
         if (extent > 0) extents.push_back(extent);
     return extents;
   }

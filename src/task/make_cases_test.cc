@@ -30,7 +30,7 @@ std::set<std::int64_t> extents(const std::vector<Case>& cases, const std::string
 }
 
 TEST(Cases, EachDimensionTakesEachSpecialExtent) {
-  const auto cases = cases_of(softmax(), {.tile_sizes = {64}});
+  const auto cases = cases_of(softmax(), {.tile_sizes = {{"rows", {64}}, {"cols", {64}}}});
   for (const auto* name : {"rows", "cols"})
     for (const std::int64_t extent : {1, 2, 31, 32, 33, 127, 63, 64, 65, 8192})
       EXPECT_TRUE(extents(cases, name).contains(extent)) << name << " " << extent;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <set>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -18,6 +20,9 @@ using evidence::Ending;
 
 constexpr std::uint64_t kProbeBlocks = 4;                     // of the run that estimates a measure size
 constexpr std::uint64_t kRepeats = 2;                          // of one call, with equal inputs
+constexpr std::int64_t kLargestTile = 1 << 16;                 // elements; a larger one makes no light case
+constexpr double kLargestTileCase = 1 << 22;                   // elements of all tensors
+constexpr std::size_t kTiles = 3;                              // of one size: kernels of several shapes
 constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -55,6 +60,7 @@ class Emulation {
     if (auto started = start_process(worker_); !started) return Unexpected(started.error());
     if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return Unexpected(done.error());
     if (auto done = run_measure(); !done) return Unexpected(done.error());
+    if (auto done = run_around_tiles(); !done) return Unexpected(done.error());
     rung_.name = "emulate";
     rung_.seconds = seconds_since(start);
     if (rung_.status == RungStatus::unknown && rung_.why.empty()) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
@@ -118,6 +124,38 @@ class Emulation {
       if (*sampled) fitting.push_back(job);
     }
     return run_jobs(std::move(fitting));
+  }
+
+  // What one block covers is known once a measure size has been launched: the boundaries of that tile are tried too (contracts.md, "Cases").
+  Expected<void> run_around_tiles() {
+    if (tiles_.empty() || stopped()) return {};
+    task::CaseOptions options{.seed = request_.seed, .with_measure = false, .tile_sizes = {}};
+    for (const auto& [name, tiles] : tiles_) options.tile_sizes[name].assign(tiles.begin(), tiles.end());
+    auto cases = task::make_cases(task_, options);
+    if (!cases) return Unexpected(cases.error());
+    std::erase_if(*cases, [&](const task::Case& one) {
+      return elements_of(one.sizes) > kLargestTileCase || std::any_of(options_.cases.begin(), options_.cases.end(), [&](const task::Case& known) { return !known.measure && known.sizes == one.sizes && known.values == one.values; });
+    });
+    return run_jobs(jobs_of(*cases, false));
+  }
+
+  double elements_of(const task::Sizes& sizes) const {
+    double sum = 0;
+    for (const task::Tensor& tensor : task_.tensors)
+      if (const auto layout = task::layout(tensor, sizes)) sum += static_cast<double>(layout->elements);
+    return sum;
+  }
+
+  // Extents over blocks along an axis of the grid, where that many blocks are what the extent needs.
+  void note_tiles(const task::Sizes& sizes, const evidence::LaunchLog& log) {
+    for (const evidence::KernelProfile& kernel : log.kernels)
+      for (const evidence::LaunchShape& shape : kernel.launches)
+        for (const std::int64_t blocks : {shape.grid.x, shape.grid.y, shape.grid.z})
+          for (const auto& [name, extent] : sizes) {
+            if (blocks < 2 || extent <= blocks) continue;
+            const std::int64_t tile = (extent + blocks - 1) / blocks;
+            if ((extent + tile - 1) / tile == blocks && tile <= kLargestTile && tiles_[name].size() < kTiles) tiles_[name].insert(tile);
+          }
   }
 
   // True: the job fits in full. Else it was run on sampled blocks, or skipped, and reported.
@@ -211,6 +249,7 @@ class Emulation {
       out.skipped = "it cannot be run here: " + answer.error;
     }
     if (answer.ok) read_answer(answer.json, *layout, asked->worker->arena().data(), prepared, out);
+    if (job.run.measure) note_tiles(job.run.sizes, out.log);
     if (out.log.ending == Ending::trap && !out.sampled) renew_ = new_addresses_ = true;
     out.inputs = out.sampled ? std::vector<Bytes>{} : std::move(prepared.inputs);
     return out;
@@ -320,6 +359,7 @@ class Emulation {
   Rung rung_;
   ProcessFault load_fault_;
   std::string stopped_why_;
+  std::map<std::string, std::set<std::int64_t>> tiles_;   // by size name
   std::uint64_t serial_ = 0, calls_ = 0;
   bool renew_ = false, new_addresses_ = false;
 };

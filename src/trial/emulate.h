@@ -12,7 +12,7 @@ namespace kforge::trial {
 
 struct EmulateOptions {
   WorkerOptions candidate, reference;
-  std::vector<task::Case> cases;
+  std::vector<task::Case> cases;   // the tile's are added when the measure sizes have shown it
 };
 
 // Errors: what is wrong with the task's reference, or with this installation; never with the candidate.
