@@ -213,9 +213,10 @@ ContractReport Judge::report(std::string_view id) const {
     report.status = Status::unknown;
     report.measured = unknown->second;
   }
+  report.level = task_level(task_, id, report.level);
+  // What is not judged here is off, whatever level the task gives it.
   if (id == "goal" && !task_.goal) report.level = Level::off;
   if (row.group != Group::correctness && options_.only_correctness) report.level = Level::off;
-  report.level = task_level(task_, id, report.level);
   // A task with a goal is judged by it: failed performance contracts explain the distance (contracts.md).
   if (row.group == Group::performance && task_.goal && report.level == Level::required) report.level = Level::advice;
   if (report.level == Level::off) report.status = Status::off;

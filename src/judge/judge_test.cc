@@ -441,6 +441,14 @@ TEST_F(Judging, TheTaskMayMoveLevelsAndThresholds) {
   EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
 }
 
+TEST_F(Judging, OnlyCorrectnessLeavesOffWhatTheTaskGivesALevel) {
+  task_.contracts["memory.coalescing"] = {.level = task::Level::advice, .thresholds = {}};
+  task_.contracts["shared.banks"] = {.level = task::Level::required, .thresholds = {}};
+  const Verdict verdict = conclude({good_call(false)}, true);
+  EXPECT_EQ(verdict.status, VerdictStatus::accepted) << verdict.why;
+  EXPECT_EQ(contract(verdict, "memory.coalescing").status, Status::off);
+}
+
 TEST_F(Judging, OnlyCorrectnessLeavesPerformanceOff) {
   trial_.artefact.kernels[0].spill_store_bytes = 4;
   const Verdict verdict = conclude({good_call(true)}, true);
