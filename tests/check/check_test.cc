@@ -26,7 +26,7 @@ std::string test_name(const testing::TestParamInfo<Candidate>& info) {
 
 std::vector<Candidate> examples(const std::string& kind) {
   std::vector<Candidate> found;
-  for (const std::string example : {"softmax", "transpose", "sgemm", "sobel"}) {
+  for (const std::string example : {"softmax", "transpose", "sgemm", "sobel", "layernorm", "reduction", "saxpy", "scan", "histogram"}) {
     const fs::path folder = source_folder() / "examples" / example;
     if (kind != "bad") found.push_back({folder / "task.toml", folder / (kind + ".cu")});
     else for (const fs::path& file : cuda_files(folder / "bad")) found.push_back({folder / "task.toml", file});

@@ -74,7 +74,8 @@ class Assembler {
     std::map<std::uint32_t, std::string> errors;
     static const std::regex kError(R"(, line (\d+); (?:error|fatal)\s*: (.*))");
     for (std::sregex_iterator it(result->out.begin(), result->out.end(), kError), end; it != end; ++it) errors.try_emplace(static_cast<std::uint32_t>(std::stoul((*it)[1])), (*it)[2]);
-    if (errors.empty() && !result->succeeded()) {   // neither a line nor a word of warning
+    // ptxas 13.0 crashes in its code generator on some of these modules: by then its checks have taken every line.
+    if (errors.empty() && !result->succeeded() && result->signal == 0) {   // neither a line nor a word of warning
       static const std::regex kReason(R"(ptxas\s*(?:fatal|error|info)?[^\n]*(?:fatal|error)[^\n]*)");
       std::smatch reason;
       errors[0] = std::regex_search(result->out, reason, kReason) ? reason.str() : describe_end(*result);
