@@ -110,7 +110,7 @@ CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
     auto* sub = knowledge->add_subcommand(name, what);
     sub->add_option(words, a.words, meaning)->required(required);
     sub->add_flag("--json", a.json, "Print JSON (schema kforge.knowledge/1)");
-    sub->callback([&a, name] { a.verb = name; });
+    sub->preparse_callback([&a, name](std::size_t) { a.verb = name; });   // the command's own callback runs before a verb's would
   };
   verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
   verb("show", "One rule with its example", "id", "The rule's id", true);

@@ -46,7 +46,7 @@ int add(const KnowledgeArguments& arguments) {
 }  // namespace
 
 int run(const KnowledgeArguments& arguments) {
-  if (arguments.verb == "search") return search(arguments);
+  if (arguments.words.empty() || arguments.verb == "search") return search(arguments);
   return arguments.verb == "show" ? show(arguments) : add(arguments);
 }
 

@@ -173,7 +173,7 @@ ContractReport Judge::report(std::string_view id) const {
   ContractReport report;
   report.id = id;
   report.level = row.level;
-  report.required = row.required;
+  report.required = fmt::format(fmt::runtime(row.required), threshold(task_, id));
   if (row.group == Group::performance) {
     const auto entry = performance_.find(std::string(id));
     if (entry == performance_.end()) {

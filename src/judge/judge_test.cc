@@ -441,6 +441,10 @@ TEST_F(Judging, TheTaskMayMoveLevelsAndThresholds) {
   EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
 }
 
+TEST_F(Judging, RequiredIsInFiguresWhateverRan) {
+  for (const ContractReport& c : conclude({}).contracts) EXPECT_EQ(c.required.find('{'), std::string::npos) << c.id << ": " << c.required;
+}
+
 TEST_F(Judging, OnlyCorrectnessLeavesOffWhatTheTaskGivesALevel) {
   task_.contracts["memory.coalescing"] = {.level = task::Level::advice, .thresholds = {}};
   task_.contracts["shared.banks"] = {.level = task::Level::required, .thresholds = {}};
