@@ -176,12 +176,10 @@ class Interpreter {
     out.values.assign(best.size(), 0);
     for_each(from.shape, [&](const Index& index) {
       std::int64_t to = 0, order = 0;
-      std::size_t kept = 0;
       for (std::size_t d = 0; d < index.size(); ++d) {
         const bool gone = std::find(node.axes.begin(), node.axes.end(), static_cast<int>(d)) != node.axes.end();
         if (gone) order = order * from.shape[d] + index[d];
         else to = to * from.shape[d] + index[d];
-        kept += gone ? 0 : 1;
       }
       const auto t = static_cast<std::size_t>(to);
       const double value = at(from, index);
