@@ -1,12 +1,10 @@
 #include "forge/judge_candidate.h"
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "base/files.h"
 #include "judge/judge.h"
-#include "judge/modelled_time.h"
 #include "kforge/knowledge.h"
 
 namespace kforge::forge {
@@ -22,52 +20,19 @@ double extent(const task::Sizes& sizes) {
   return product;
 }
 
-double bytes_of_tensors(const task::Task& task, const task::Sizes& sizes) {
-  double bytes = 0;
-  for (const task::Tensor& tensor : task.tensors)
-    if (const auto found = task::layout(tensor, sizes)) bytes += static_cast<double>(found->bytes);
-  return bytes;
-}
-
-// Keeps what was counted at the measure sizes: for the model of time, and the largest one's for the forge.
+// Keeps what was counted at the largest measure size, for the forge.
 class ProfileKeeper {
  public:
   void see(const trial::CallEvidence& call) {
-    if (!call.run.measure || !call.completed) return;
-    const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.sizes == call.run.sizes; });
-    Seen& seen = same == seen_.end() ? seen_.emplace_back() : *same;   // of a repeated case the last call
-    seen = {call.run.sizes, call.log.kernels, call.log.sampled_blocks};
+    if (!call.run.measure || !call.completed || extent(call.run.sizes) < extent_) return;
+    extent_ = extent(call.run.sizes);
+    kernels_ = call.log.kernels;
   }
-
-  // Modelled: nothing when some measure size did not run.
-  std::optional<TimeReport> time(const task::Task& task, const hardware::DataSheet& sheet, const build::Artefact& artefact) const {
-    if (seen_.size() < task.measure.size()) return std::nullopt;
-    std::vector<std::optional<hardware::ModelledTime>> times;
-    for (const Seen& seen : seen_) {
-      judge::PerformanceInput input;
-      input.task = &task;
-      input.sheet = &sheet;
-      input.reports = &artefact.kernels;
-      input.kernels = &seen.kernels;
-      input.compulsory_bytes = bytes_of_tensors(task, seen.sizes);
-      input.sampled_blocks = seen.sampled_blocks;
-      times.push_back(judge::modelled_time(input));
-    }
-    return judge::time_report(times);
-  }
-
-  std::vector<evidence::KernelProfile> take() {
-    const auto largest = std::max_element(seen_.begin(), seen_.end(), [](const Seen& a, const Seen& b) { return extent(a.sizes) < extent(b.sizes); });
-    return largest == seen_.end() ? std::vector<evidence::KernelProfile>{} : std::move(largest->kernels);
-  }
+  std::vector<evidence::KernelProfile> take() { return std::move(kernels_); }
 
  private:
-  struct Seen {
-    task::Sizes sizes;
-    std::vector<evidence::KernelProfile> kernels;
-    std::uint64_t sampled_blocks = 0;
-  };
-  std::vector<Seen> seen_;
+  double extent_ = 0;
+  std::vector<evidence::KernelProfile> kernels_;
 };
 
 trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task& task) {
@@ -124,7 +89,6 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   Judgement out;
   out.verdict = std::move(*verdict);
   out.verdict.seconds = seconds_since(start);
-  if (!out.verdict.time && !request.only_correctness) out.verdict.time = profiles.time(task, *request.sheet, trial->artefact);
   if (!request.only_correctness) {
     judge::GoalFigures figures = request.goal;
     figures.time = out.verdict.time;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evidence/unsupported.h"
 #include "judge/contract_table.h"
 #include "judge/storing_line.h"
 #include "ptx/checks.h"
@@ -32,21 +33,11 @@ void judge_violations(const trial::CallEvidence& call, const std::string& candid
   }
 }
 
-}  // namespace
-
-std::string unsupported_instruction(const evidence::LaunchLog& log) {
-  for (const evidence::Violation& violation : log.violations)
-    if (violation.kind == "unsupported-instruction") return violation.message;
-  return {};
-}
-
-namespace {
-
 // How the device side ended, where no violation says it already.
 void judge_ending(const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings, std::string& why) {
   using evidence::Ending;
   const Ending ending = call.log.ending;
-  if (ending == Ending::finished || call.sampled || !unsupported_instruction(call.log).empty()) return;
+  if (ending == Ending::finished || call.sampled || !evidence::unsupported_instruction(call.log).empty()) return;
   const std::string_view contract = ending == Ending::hang ? "run.hang" : ending == Ending::limit ? "run.limit" : "run.crash";
   const auto& violations = call.log.violations;
   const bool told = std::any_of(violations.begin(), violations.end(), [&](const evidence::Violation& violation) {

@@ -13,9 +13,6 @@ namespace kforge::judge {
 // Adds this call's findings. Returns the first reason why the case failed; empty when nothing was wrong.
 std::string judge_call(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings);
 
-// What the emulated device could not execute, though a GPU can: no fault of the candidate, and nothing is known of what follows. Empty: nothing.
-std::string unsupported_instruction(const evidence::LaunchLog& log);
-
 // Findings of the build rung: diagnostics, interface, forbidden symbols, instructions that the target lacks.
 void judge_build(const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings);
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "judge/contract_table.h"
+#include "judge/answer.h"
 
 namespace kforge::judge {
 namespace {
@@ -85,14 +85,7 @@ void settle_goal(Verdict& verdict, const task::Task& task, const GoalFigures& fi
   const Level level = found->level;
   *found = judge_goal(*task.goal, figures);
   found->level = level;
-  std::vector<std::string> failed, must_know;
-  for (const ContractReport& c : verdict.contracts) {
-    const ContractRow* row = find_contract(c.id);
-    if (c.level == Level::required && c.status == Status::failed) failed.push_back(c.id);
-    if (c.status == Status::unknown && row && row->must_know) must_know.push_back(c.measured.empty() ? c.id : c.id + " (" + c.measured + ")");
-  }
-  verdict.status = !failed.empty() ? VerdictStatus::rejected : !must_know.empty() ? VerdictStatus::error : VerdictStatus::accepted;
-  verdict.why = !failed.empty() ? "fails " + join(failed, ", ") : !must_know.empty() ? "could not establish " + join(must_know, ", ") : "every required contract holds";
+  answer(verdict, false);
 }
 
 }  // namespace kforge::judge

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "evidence/unsupported.h"
+#include "judge/answer.h"
 #include "judge/contract_table.h"
 #include "judge/correctness.h"
 
@@ -86,7 +88,7 @@ void Judge::see(const trial::CallEvidence& call) {
   }
   if (call.repeats > 0) see_repeats(call);
   for (const evidence::Unproven& item : call.log.unproven) unknown_[item.contract] = item.why;
-  if (const std::string what = unsupported_instruction(call.log); !what.empty()) unknown_["portability"] = what;
+  if (const std::string what = evidence::unsupported_instruction(call.log); !what.empty()) unknown_["portability"] = what;
   if (call.sampled) {
     const bool early = call.log.ending != evidence::Ending::finished;
     unproven_.push_back(fmt::format("correctness at {}: over the emulator's budget, {} blocks sampled{}{}", call.run.label, call.log.sampled_blocks,
@@ -157,7 +159,7 @@ void Judge::see_build(const trial::TrialResult& trial) {
     input.candidate = options_.candidate;
     input.compulsory_bytes = bytes_of_tensors(task_, call.run.sizes);
     input.sampled_blocks = call.log.sampled_blocks;
-    times_.push_back(modelled_time(input));
+    times_[call.run.sizes] = modelled_time(input);
     for (Measurement& m : judge_performance(input, findings_)) {
       const auto [entry, fresh] = performance_.try_emplace(m.contract, m);
       const bool required = entry->second.level == Level::required || m.level == Level::required;
@@ -232,29 +234,26 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   verdict.candidate = options_.candidate;
   verdict.gpu = sheet_.name;
   verdict.device = "emulated " + sheet_.name;
-  verdict.time = time_report(times_);
+  std::vector<std::optional<hardware::ModelledTime>> times;   // a size that did not run leaves the verdict without a time
+  for (const task::Sizes& sizes : task_.measure) {
+    const auto found = times_.find(sizes);
+    times.push_back(found == times_.end() ? std::nullopt : found->second);
+  }
+  verdict.time = time_report(times);
   for (const trial::Rung& rung : trial.rungs) verdict.rungs.push_back({rung.name, rung_status(rung.status), rung.seconds, rung.why});
   for (const ContractRow& row : contract_table()) verdict.contracts.push_back(report(row.id));
 
-  std::vector<std::string> failed, must_know;
-  for (const ContractReport& c : verdict.contracts) {
-    const bool must = find_contract(c.id)->must_know;
-    if (c.level == Level::required && c.status == Status::failed) failed.push_back(c.id);
-    if (c.status == Status::unknown && must) must_know.push_back(c.measured.empty() ? c.id : c.id + " (" + c.measured + ")");
-    if (c.status == Status::unknown && !must) unproven_.push_back(c.id + (c.measured.empty() ? "" : ": " + c.measured));
-  }
+  answer(verdict, options_.only_correctness);
+  for (const ContractReport& c : verdict.contracts)
+    if (c.status == Status::unknown && !find_contract(c.id)->must_know) unproven_.push_back(c.id + (c.measured.empty() ? "" : ": " + c.measured));
   if (!numerics_.task_fault().empty())
     return fail(ErrorCode::bad_input, numerics_.task_fault(), {task_.path, 0, 0}, "mend the reference or the values of the inputs");
-  if (failed.empty()) {
+  if (verdict.status != VerdictStatus::rejected) {
     if (const auto blind = numerics_.blind_output(); any_complete_ && blind)
       return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind,
                                                     "its reference is zero, constant or a copy of an input"),
                   {task_.path, 0, 0}, "give the inputs values, or add [sizes] verify, for which the output differs");
   }
-  verdict.status = !failed.empty() ? VerdictStatus::rejected : !must_know.empty() ? VerdictStatus::error : VerdictStatus::accepted;
-  verdict.why = !failed.empty()      ? fmt::format("fails {}", fmt::join(failed, ", "))
-                : !must_know.empty() ? fmt::format("could not establish {}", fmt::join(must_know, ", "))
-                : options_.only_correctness ? "every required correctness contract holds" : "every required contract holds";
   verdict.findings = findings_.take();
   for (Finding& finding : verdict.findings) {   // a finding never weighs more than its contract
     const auto contract = std::find_if(verdict.contracts.begin(), verdict.contracts.end(), [&](const ContractReport& c) { return c.id == finding.contract; });

@@ -55,7 +55,7 @@ class Judge {
   std::map<std::string, Measurement> performance_;   // by contract: the worst measure size
   std::map<std::string, std::string> unknown_;       // contract -> why it could not be judged
   std::vector<ResourceReport> resources_;
-  std::vector<std::optional<hardware::ModelledTime>> times_;   // of the measure sizes
+  std::map<task::Sizes, std::optional<hardware::ModelledTime>> times_;   // by measure size
   std::vector<std::string> unproven_;
   std::vector<std::pair<std::string, std::vector<std::string>>> skipped_;   // why -> the sizes, in order
   bool built_ = false;

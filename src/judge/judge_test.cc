@@ -441,6 +441,14 @@ TEST_F(Judging, TheTaskMayMoveLevelsAndThresholds) {
   EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
 }
 
+TEST_F(Judging, TheTimeIsThatOfEveryMeasuredSizeOrThereIsNone) {
+  const Verdict all = conclude({good_call(true)});
+  ASSERT_TRUE(all.time);
+  EXPECT_GT(all.time->us, 0);
+  task_.measure.push_back({{"n", 128}});
+  EXPECT_FALSE(conclude({good_call(true)}).time) << "a size that did not run costs nothing otherwise";
+}
+
 TEST_F(Judging, RequiredIsInFiguresWhateverRan) {
   for (const ContractReport& c : conclude({}).contracts) EXPECT_EQ(c.required.find('{'), std::string::npos) << c.id << ": " << c.required;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ Expected<std::vector<Case>> make_cases(const Task& task, const CaseOptions& opti
 // How many fresh draws cover 32 elements of each floating output: contracts.md, "Numerics", pools small outputs so far. 1 for larger
 // ones. Where a case makes fewer calls (its tensors are too large to repeat), further draws of the reference alone will do.
 std::uint32_t draws_to_pool(const Task& task, const Sizes& sizes);
+
+// Elements of all tensors; nothing where one cannot be laid out or has none.
+std::optional<std::int64_t> total_elements(const Task& task, const Sizes& sizes);
 
 struct TensorLayout {
   std::vector<std::int64_t> shape, strides;   // elements

@@ -29,7 +29,8 @@ constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: wha
 constexpr std::int64_t kPoolElements = 32;
 constexpr std::uint32_t kRepeats = 5;
 
-// Elements of all tensors; nothing where one cannot be laid out or has none.
+}  // namespace
+
 std::optional<std::int64_t> total_elements(const Task& task, const Sizes& sizes) {
   std::int64_t total = 0;
   for (const auto& tensor : task.tensors) {
@@ -39,6 +40,8 @@ std::optional<std::int64_t> total_elements(const Task& task, const Sizes& sizes)
   }
   return total;
 }
+
+namespace {
 
 class CaseMaker {
  public:

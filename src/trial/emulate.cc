@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "evidence/unsupported.h"
 
 namespace kforge::trial {
 namespace {
@@ -21,7 +22,7 @@ using evidence::Ending;
 constexpr std::uint64_t kProbeBlocks = 4;                     // of the run that estimates a measure size
 constexpr std::uint64_t kRepeats = 2;                          // of one call, with equal inputs
 constexpr std::int64_t kLargestTile = 1 << 16;                 // elements; a larger one makes no light case
-constexpr double kLargestTileCase = 1 << 22;                   // elements of all tensors
+constexpr std::int64_t kLargestTileCase = 1 << 22;             // elements of all tensors
 constexpr std::size_t kTiles = 3;                              // of one size: kernels of several shapes
 constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
 
@@ -41,13 +42,6 @@ Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
   const auto measured = static_cast<double>(log.thread_instructions);
   if (ran == 0) return {measured, measured};
   return {measured * all / ran, measured / ran};
-}
-
-// What the emulated device could not execute, though a GPU can; empty: nothing. No fault of the candidate.
-std::string unsupported(const evidence::LaunchLog& log) {
-  for (const evidence::Violation& violation : log.violations)
-    if (violation.kind == "unsupported-instruction") return violation.message;
-  return {};
 }
 
 class Emulation {
@@ -134,16 +128,9 @@ class Emulation {
     auto cases = task::make_cases(task_, options);
     if (!cases) return Unexpected(cases.error());
     std::erase_if(*cases, [&](const task::Case& one) {
-      return elements_of(one.sizes) > kLargestTileCase || std::any_of(options_.cases.begin(), options_.cases.end(), [&](const task::Case& known) { return !known.measure && known.sizes == one.sizes && known.values == one.values; });
+      return task::total_elements(task_, one.sizes).value_or(kLargestTileCase + 1) > kLargestTileCase || std::any_of(options_.cases.begin(), options_.cases.end(), [&](const task::Case& known) { return !known.measure && known.sizes == one.sizes && known.values == one.values; });
     });
     return run_jobs(jobs_of(*cases, false));
-  }
-
-  double elements_of(const task::Sizes& sizes) const {
-    double sum = 0;
-    for (const task::Tensor& tensor : task_.tensors)
-      if (const auto layout = task::layout(tensor, sizes)) sum += static_cast<double>(layout->elements);
-    return sum;
   }
 
   // Extents over blocks along an axis of the grid, where that many blocks are what the extent needs.
@@ -324,7 +311,7 @@ class Emulation {
     ++calls_;
     if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
     else if (!call.log.unproven.empty() && !call.skipped.empty()) fail_rung(call.run, call.skipped, true, RungStatus::unknown);
-    else if (const std::string what = unsupported(call.log); !what.empty()) fail_rung(call.run, what, false, RungStatus::unknown);
+    else if (const std::string what = evidence::unsupported_instruction(call.log); !what.empty()) fail_rung(call.run, what, false, RungStatus::unknown);
     else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) fail_rung(call.run, call.log.ending_detail, true);
     else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
     else if (call.skipped.empty() && call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
