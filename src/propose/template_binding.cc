@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/files.h"
 #include "propose/template_emit.h"
 #include "propose/template_formula.h"
@@ -35,12 +36,6 @@ bool is_text_word(const std::string& name) {
   if (std::find(kTextWords.begin(), kTextWords.end(), name) != kTextWords.end()) return true;
   // Locals: t0, r12.
   return name.size() > 1 && (name[0] == 't' || name[0] == 'r' || name[0] == 'e') && std::all_of(name.begin() + 1, name.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
-  return out;
 }
 
 std::string headers_of(const task::Task& task) {
@@ -162,9 +157,9 @@ Binding common_binding(const task::Task& task, const FileNames& names) {
   for (const auto& size : task.size_names()) value(task.sizes_are_64_bit ? "long long" : "int", names(size));
   for (const auto& scalar : task.scalars) value(task::cuda_type(scalar.dtype), names(scalar.name));
   out.texts["function"] = task.function;
-  out.texts["parameters"] = joined(parameters);
-  out.texts["kernel_parameters"] = joined(kernel_parameters);
-  out.texts["arguments"] = joined(arguments);
+  out.texts["parameters"] = join(parameters, ", ");
+  out.texts["kernel_parameters"] = join(kernel_parameters, ", ");
+  out.texts["arguments"] = join(arguments, ", ");
   out.texts["real"] = is_double ? "double" : "float";
   out.texts["headers"] = headers_of(task);
   std::uint32_t widest = 1, narrowest = 8;

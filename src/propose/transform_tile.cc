@@ -5,6 +5,7 @@
 #include <array>
 
 #include "propose/transform_launch.h"
+#include "base/text.h"
 
 namespace kforge::propose {
 namespace {
@@ -75,12 +76,6 @@ void split_guard(const Node& node, bool negated, std::vector<std::pair<Node, std
 }
 
 bool mentions(const Node& node, const std::string& name) { return !syntax::uses(node, name).empty(); }
-
-std::string joined(const std::vector<std::string>& conditions) {
-  std::string out;
-  for (const std::string& each : conditions) out += (out.empty() ? "" : " && ") + each;
-  return out;
-}
 
 // --- product ---
 
@@ -154,7 +149,7 @@ bool read_guards(Product& product) {
     if (!of_row) product.column_guard.push_back(text);
     all.push_back(text);
   }
-  product.all_guards = joined(all);
+  product.all_guards = join(all, " && ");
   return true;
 }
 
@@ -258,7 +253,7 @@ $in$    const $column_type$ $column$ = $column0$ + 16 * $i$;
 $in$    $type$ $sum$ = $sums$[$j$][$i$];
 $in$    if ($guards$) {
 )";
-  const auto guard = [](const std::vector<std::string>& parts) { return parts.empty() ? std::string() : joined(parts) + " && "; };
+  const auto guard = [](const std::vector<std::string>& parts) { return parts.empty() ? std::string() : join(parts, " && ") + " && "; };
   return with(kLoop, {{"in", in}, {"a", program.fresh_name("left_tile")}, {"b", program.fresh_name("right_tile")}, {"tile", std::to_string(16 * each)}, {"pitch", std::to_string(pitch(16 * each))}, {"each", std::to_string(each)},
                       {"left_type", element_type(view, product.left)}, {"right_type", element_type(view, product.right)}, {"loop_type", syntax::declared_type(product.loop.declarator)},
                       {"k0", program.fresh_name(product.loop.variable + "_first")}, {"k", product.loop.variable}, {"last", operand(product.loop.last)},
@@ -413,7 +408,7 @@ std::vector<Rewrite> stage_transpose(const syntax::Program& program, const Known
     split_guard(copy->guard.condition, copy->guard.returns, parts);
     std::vector<std::string> conditions;
     for (const auto& each : parts) conditions.push_back(each.second);
-    const std::string in = copy->guard.statement.indentation(), tile = program.fresh_name("tile"), guard = joined(conditions);
+    const std::string in = copy->guard.statement.indentation(), tile = program.fresh_name("tile"), guard = join(conditions, " && ");
     std::string again;
     for (const Coordinate& each : pair) {
       again += fmt::format("{}  const {} {} = {};\n", in, each.type, each.name, swapped_threads(text_of(syntax::initial_value(each.declarator))));
