@@ -1,3 +1,4 @@
+// `kforge ci`: recorded pairs of task and candidate, judged again.
 #include <cstdio>
 #include <fstream>
 

@@ -1,3 +1,4 @@
+// `kforge explain`: a run told step by step, for those who learn.
 #include <cstdio>
 
 #include <unistd.h>

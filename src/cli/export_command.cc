@@ -1,3 +1,4 @@
+// `kforge export`: a winner as a folder that builds and tests itself.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

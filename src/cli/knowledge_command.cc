@@ -1,3 +1,4 @@
+// `kforge knowledge`: rules searched, shown and added.
 #include <cstdio>
 
 #include <fmt/format.h>

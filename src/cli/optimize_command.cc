@@ -1,3 +1,4 @@
+// `kforge optimize`: the main job, with its progress on the terminal.
 #include <csignal>
 #include <cstdio>
 #include <atomic>

@@ -1,3 +1,4 @@
+// `kforge plan`: what a task computes, what bounds it and what would be tried.
 #include <cstdio>
 
 #include <fmt/format.h>

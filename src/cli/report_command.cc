@@ -1,3 +1,4 @@
+// `kforge report`: a run or a verdict in one of six forms.
 #include <cstdio>
 #include <fstream>
 

@@ -1,3 +1,4 @@
+// `kforge runs`: the runs of the store, or one of them as list, tree, steps or training records.
 #include <cstdio>
 
 #include <fmt/format.h>

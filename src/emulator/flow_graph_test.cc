@@ -1,3 +1,4 @@
+// Blocks, edges and dominators of small kernels, written by hand.
 #include "emulator/flow_graph.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Conditions of rules: what they say of given quantities, and where a wrong one is wrong.
 #include "knowledge/condition.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Rule files: what is read, and that each mistake is named with file, line and key.
 #include "knowledge/rule_file.h"
 
 #include <gmock/gmock.h>

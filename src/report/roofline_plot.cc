@@ -1,3 +1,4 @@
+// The roofline as inline SVG: attainable rate over intensity, both axes logarithmic, candidates as points.
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// Look-ups in a run's record.
 #include "kforge/run.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The candidates of a run over time as inline SVG: modelled or measured time of each, the best so far as a line.
 #include <algorithm>
 #include <cmath>
 

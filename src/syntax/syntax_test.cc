@@ -1,3 +1,4 @@
+// The syntax tree, its index arithmetic and scopes, on sources written by hand.
 #include <gmock/gmock.h>
 
 #include "syntax/index.h"

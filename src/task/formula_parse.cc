@@ -1,3 +1,4 @@
+// From a formula's words to its typed graph, by recursive descent; every error has line and column.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,3 +1,4 @@
+// What kind of computation a formula is: element-wise, a row reduction, a matrix product, ...
 #include <algorithm>
 #include <array>
 #include <functional>
