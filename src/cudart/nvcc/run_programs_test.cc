@@ -10,8 +10,9 @@
 #include <set>
 #include <string>
 
-#include "base/paths.h"
+#include "base/files.h"
 #include "base/process.h"
+#include "build/builder.h"
 #include "evidence/launch_log.h"
 
 namespace kforge::cudart {
@@ -21,18 +22,14 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 std::optional<fs::path> find_nvcc() {
-  if (auto found = find_program("nvcc")) return found;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* home = std::getenv(variable); home != nullptr && fs::exists(fs::path(home) / "bin/nvcc")) return fs::path(home) / "bin/nvcc";
-  for (const fs::path& place : {fs::path("/usr/local/cuda/bin/nvcc"), fs::path(KFORGE_SOURCE_DIR) / ".kforge/cuda/bin/nvcc"})
-    if (fs::exists(place)) return place;
-  return std::nullopt;
+  const auto toolchain = build::find_toolchain();
+  return toolchain ? std::optional<fs::path>(toolchain->nvcc) : std::nullopt;
 }
 
-fs::path folder() {
-  const fs::path path = fs::path(KFORGE_BINARY_DIR) / "cudart_programs";
-  fs::create_directories(path);
-  return path;
+// Of this process alone: tests that build the same program run beside each other.
+const fs::path& folder() {
+  static const auto own = TemporaryDirectory::create("cudart_programs");
+  return own->path();
 }
 
 // Builds src/cudart/nvcc/NAME.cu; empty when that failed.
