@@ -55,6 +55,7 @@ RaceMode race_mode(const Kernel& kernel) {
 struct Device::Impl {
   hardware::DataSheet sheet;
   Memory memory;
+  TextureTable textures;
   std::vector<std::unique_ptr<LoadedModule>> modules;
   Checks checks;
   Limits limits;
@@ -91,6 +92,7 @@ Device::~Device() = default;
 
 const hardware::DataSheet& Device::sheet() const { return impl_->sheet; }
 Memory& Device::memory() { return impl_->memory; }
+TextureTable& Device::textures() { return impl_->textures; }
 GlobalShadow& Device::global_shadow() { return impl_->global_shadow; }
 
 Expected<LoadedModule*> Device::load(std::shared_ptr<const ptx::Module> module, bool shortcuts) {
@@ -235,6 +237,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   Launch launch;
   launch.kernel = request.kernel;
   launch.memory = &d.memory;
+  launch.textures = &d.textures;
   launch.sheet = &d.sheet;
   launch.grid = request.grid;
   launch.block_size = request.block;

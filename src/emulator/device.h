@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "emulator/memory.h"
+#include "emulator/texture.h"
 #include "evidence/launch_log.h"
 #include "hardware/data_sheet.h"
 #include "ptx/module.h"
@@ -74,6 +75,8 @@ class Device {
 
   const hardware::DataSheet& sheet() const;
   Memory& memory();
+  // The objects that kernels' texture and surface instructions may name.
+  TextureTable& textures();
   // Which bytes of global memory were written: host copies and memset tell it (mark_range, copy_shadow).
   GlobalShadow& global_shadow();
 

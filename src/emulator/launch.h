@@ -68,6 +68,7 @@ struct Team;
 struct Launch {
   const Kernel* kernel = nullptr;
   Memory* memory = nullptr;
+  const TextureTable* textures = nullptr;
   const hardware::DataSheet* sheet = nullptr;
   evidence::Dim3 grid, block_size, cluster;
   std::uint32_t threads_per_block = 0;
