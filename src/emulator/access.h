@@ -14,6 +14,8 @@ struct Window {
   Address base = 0;             // address of the first byte, as the lanes write it
   std::uint64_t size = 0;
   Allocation* allocation = nullptr;
+
+  std::byte* at(Address address) const { return data + (address - base); }
 };
 
 enum class Direction : std::uint8_t { load, store, atomic };

@@ -88,7 +88,7 @@ void put_lane(const Warp& w, Ref ref, std::uint32_t bytes, std::uint32_t lane, U
 }
 
 // Performs all lanes; returns those that changed memory or may have (all but failed compare-and-swaps).
-std::uint32_t perform(Warp& w, const Op& op, std::byte* data, const Request& request, bool global) {
+std::uint32_t perform(Warp& w, const Op& op, const Window& window, const Request& request, bool global) {
   const ptx::Instruction& in = *op.source;
   const std::uint32_t elements = std::max<std::uint32_t>(1, op.list_count);
   const bool vector = op.list_count != 0;
@@ -96,7 +96,7 @@ std::uint32_t perform(Warp& w, const Op& op, std::byte* data, const Request& req
   std::uint32_t wrote = 0;
   for_lanes(request.mask, [&](std::uint32_t i) {
     for (std::uint32_t e = 0; e < elements; ++e) {
-      std::byte* at = data + request.addresses[i] + e * op.bytes;
+      std::byte* at = window.at(request.addresses[i]) + e * op.bytes;
       U64 old = 0;
       std::memcpy(&old, at, op.bytes);
       const U64 a = lane_value(w, vector ? op.list[e] : op.r[2], op.bytes, i);
@@ -149,7 +149,7 @@ struct Atomic {
       if constexpr (kSafety || kProfile) mark_stored_bytes(*allocation, part);
       if constexpr (kProfile) note_store(w, op, *allocation, part);
       if constexpr (kSafety) atomic_global_shadow(w, op, *allocation, part);
-      const std::uint32_t wrote = perform(w, op, window.data - window.base, part, true);
+      const std::uint32_t wrote = perform(w, op, window, part, true);
       if constexpr (kSafety) tell_races(w, op, window, part, wrote);
       rest &= ~part.mask;
     }
@@ -163,7 +163,7 @@ struct Atomic {
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
     if constexpr (kProfile) count_shared(w, op, request);
     if constexpr (kSafety) atomic_shared_shadow(w, op, request);
-    const std::uint32_t wrote = perform(w, op, window.data, request, false);
+    const std::uint32_t wrote = perform(w, op, window, request, false);
     if constexpr (kSafety) tell_races(w, op, window, request, wrote);
     return Flow::next;
   }

@@ -17,10 +17,9 @@ using ptx::Space;
 
 // ---- bytes ---------------------------------------------------------------------------------------------------------
 
-// Offsets of lanes from the window's first byte.
+// `skip`: the element's offset in what a lane reads.
 template <int kBytes, bool kFull>
 void load_element(std::byte* slot, bool wide, bool sign, const Window& window, const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t skip) {
-  const std::byte* data = window.data - window.base + skip;
   const auto each = [&](auto body) {
     if constexpr (kFull) {
       for (std::uint32_t i = 0; i < 32; ++i) body(i);
@@ -30,13 +29,13 @@ void load_element(std::byte* slot, bool wide, bool sign, const Window& window, c
   };
   if constexpr (kBytes >= 4) {
     if (wide == (kBytes == 8)) {
-      each([&](std::uint32_t i) { std::memcpy(slot + i * kBytes, data + addresses[i], kBytes); });
+      each([&](std::uint32_t i) { std::memcpy(slot + i * kBytes, window.at(addresses[i]) + skip, kBytes); });
       return;
     }
   }
   each([&](std::uint32_t i) {
     std::uint64_t value = 0;
-    std::memcpy(&value, data + addresses[i], kBytes);
+    std::memcpy(&value, window.at(addresses[i]) + skip, kBytes);
     if (sign) value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - 8 * kBytes)) >> (64 - 8 * kBytes));
     if (wide) put<std::uint64_t>(slot, i, value);
     else put<std::uint32_t>(slot, i, static_cast<std::uint32_t>(value));
@@ -55,11 +54,10 @@ void load_bytes(Warp& w, const Op& op, const Window& window, const Request& requ
 
 template <int kBytes>
 void store_bytes(Warp& w, const Op& op, const Window& window, const Request& request, std::uint32_t lanes) {
-  std::byte* data = window.data - window.base;
   for (std::uint32_t e = 0; e < op.list_count; ++e) {
     const std::byte* slot = w.at(op.list[e]);
     const std::uint32_t stride = (op.wide >> e & 1) != 0 ? 8 : 4;
-    for_lanes(lanes, [&](std::uint32_t i) { std::memcpy(data + request.addresses[i] + e * kBytes, slot + i * stride, kBytes); });
+    for_lanes(lanes, [&](std::uint32_t i) { std::memcpy(window.at(request.addresses[i]) + e * kBytes, slot + i * stride, kBytes); });
   }
 }
 

@@ -1,6 +1,8 @@
 // Bits of memory: 64 bytes a word. An aligned lane access lies in one word; a full warp of consecutive accesses is one range.
 #include "emulator/shadow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -133,8 +135,8 @@ std::string_view name(ShadowSpace space) {
 
 std::string describe(const Origin& origin) {
   if (origin.space == ShadowSpace::register_file) return "a register that was never written";
-  const std::string_view how = origin.space == ShadowSpace::global ? "address " : "offset ";
-  return "unwritten byte at " + std::string(how) + std::to_string(origin.address) + " of " + std::string(name(origin.space));
+  if (origin.space == ShadowSpace::global) return fmt::format("unwritten byte at address {:#x} of {}", origin.address, name(origin.space));
+  return fmt::format("unwritten byte at offset {} of {}", origin.address, name(origin.space));
 }
 
 std::string_view name(UndefinedUse use) {
