@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kforge/run.h"
 #include "kforge/verdict.h"
@@ -18,6 +19,8 @@ struct TextOptions {
   int max_findings = 20;      // further ones are counted in one line
 };
 
+// Findings alone, with source excerpt and caret.
+std::string to_text(const std::vector<Finding>& findings, const TextOptions& options);
 // The verdict as a terminal shows it: findings with source excerpt and caret, contracts, cases, the answer last.
 // Control characters of the candidate's text are made harmless.
 std::string to_text(const Verdict& verdict, const TextOptions& options);

@@ -71,4 +71,14 @@ std::vector<ElfSymbol> ElfFile::dynamic_symbols() const {
   return out;
 }
 
+std::vector<std::string> ElfFile::needed_libraries() const {
+  const std::string_view entries = section(".dynamic"), strings = section(".dynstr");
+  std::vector<std::string> out;
+  for (std::uint64_t offset = 0; auto entry = read<Elf64_Dyn>(entries, offset); offset += sizeof(Elf64_Dyn)) {
+    if (entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_NEEDED) out.emplace_back(name_at(strings, entry->d_un.d_val));
+  }
+  return out;
+}
+
 }  // namespace kforge::build

@@ -28,6 +28,8 @@ class ElfFile {
   // Content of the first section of that name; empty when there is none.
   std::string_view section(std::string_view name) const;
   std::vector<ElfSymbol> dynamic_symbols() const;
+  // Libraries that it is linked to (DT_NEEDED), in order.
+  std::vector<std::string> needed_libraries() const;
   // Entries of .init_array: functions that run when the object is loaded (nvcc makes one or two).
   std::size_t constructor_count() const { return section(".init_array").size() / 8; }
 

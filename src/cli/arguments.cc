@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/run_words.h"
 #include "kforge/version.h"
 
 namespace kforge::cli {
@@ -18,6 +20,7 @@ constexpr const char* kFooter =
     "  kforge examples/softmax/task.toml\n"
     "  kforge optimize task.toml --from slow.cu -o fast.cu\n"
     "  kforge check task.toml mine.cu --gpu a100 --json > verdict.json\n"
+    "  kforge run program.cu -- 1024\n"
     "  kforge runs last --tree\n"
     "Exit codes: 0 done (accepted, goal met), 1 the answer is no, 2 wrong call or task, 3 something is missing here.";
 
@@ -40,6 +43,42 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
       ->check(CLI::PositiveNumber)->capture_default_str();
   check->footer("Example:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200");
   return check;
+}
+
+// "2e9", "60s", "2e9,60s".
+bool read_limit(const std::string& text, ProgramOptions& options) {
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const bool seconds = word.ends_with('s');
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    if (end == word.c_str() || std::string_view(end) != (seconds ? "s" : "") || !(value > 0) || value > 1e18) return false;
+    if (seconds) options.limit_seconds = value;
+    else options.limit_instructions = static_cast<std::uint64_t>(value);
+  }
+  return !text.empty();
+}
+
+CLI::App* add(CLI::App& app, RunArguments& a) {
+  auto* run = app.add_subcommand("run", "Run any CUDA program on the emulated GPU: kforge run PROGRAM.cu [more.cu ...] [OPTIONS, nvcc's too] [-- ARGS]");
+  run->add_option("program", a.options.files, "Sources (.cu, .cpp, .c; objects and libraries are linked), or a program that links the shared libcudart.so.13 or .12")->required();
+  run->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path (kforge gpus lists them)")->capture_default_str();
+  std::string names;
+  for (const ProgramCheck& check : program_checks()) names += (names.empty() ? "" : ", ") + check.name + (check.fast ? " (fast)" : "");
+  run->add_option("--checks", a.options.checks, "none, fast, all, or some of these with commas between: " + names)->capture_default_str();
+  run->add_flag("--stats", a.stats, "Say how many kernels and thread-instructions ran, and how fast (stderr)");
+  run->add_option("--profile", a.profile, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
+  run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->capture_default_str();
+  run->add_option("--limit", a.limit, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
+  run->final_callback([&a] {
+    a.options.profile = !a.profile.empty();
+    if (!a.limit.empty() && !read_limit(a.limit, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
+  });
+  run->footer("nvcc's options (-I, -D, -std=, -O, -l, -Xcompiler, -rdc, --expt-..., --extended-lambda, ...) go to nvcc; what stands after -- goes to the program.\n"
+              "The program's output and exit code pass through; 86 when a check found an error, 125 when the program could not be run.\n"
+              "Examples:\n  kforge run vector_add.cu\n  kforge run main.cu kernels.cu -Iinclude -std=c++20 --checks all -- --size 1024\n"
+              "  kforge run ./program --gpu a100 --stats --profile profile.json -- input.dat");
+  return run;
 }
 
 CLI::App* add(CLI::App& app, GpusArguments& a) {
@@ -188,13 +227,25 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_commands<OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
+  add_commands<OptimizeArguments, CheckArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
+  std::vector<std::string> words = with_command(argc, argv);
+  const bool is_run = !words.empty() && words.back() == "run";
+  RunWords parts;
+  if (is_run) {
+    parts = split_run_words({words.rbegin() + 1, words.rend()});
+    words.assign(parts.ours.rbegin(), parts.ours.rend());
+    words.emplace_back("run");
+  }
   try {
-    app.parse(with_command(argc, argv));
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const bool answered = app.exit(error, out, err) == 0;
     return Finished{answered ? 0 : 2, out.str(), err.str()};
+  }
+  if (auto* run = std::get_if<RunArguments>(&chosen)) {
+    run->options.build_flags = std::move(parts.build);
+    run->options.arguments = std::move(parts.program);
   }
   return chosen;
 }

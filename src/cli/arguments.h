@@ -8,6 +8,7 @@
 #include "cli/report_arguments.h"
 #include "kforge/check.h"
 #include "kforge/optimize.h"
+#include "kforge/program.h"
 
 namespace kforge::cli {
 
@@ -22,6 +23,13 @@ struct OptimizeArguments {
   bool json = false;
   bool review = false;
   std::string output;        // the winner's file, too; ""
+};
+
+struct RunArguments {
+  ProgramOptions options;
+  std::string profile;       // file for the profile; ""
+  std::string limit;         // "2e9", "60s" or both, with a comma
+  bool stats = false;
 };
 
 struct RunsArguments {
@@ -51,7 +59,7 @@ struct Finished {            // --help, --version, or a wrong call: already answ
   std::string out, err;
 };
 
-using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
                                 CiArguments>;
 
 // `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.

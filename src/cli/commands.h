@@ -8,6 +8,7 @@ namespace kforge::cli {
 
 int run(const OptimizeArguments& arguments);
 int run(const CheckArguments& arguments);
+int run(const RunArguments& arguments);
 int run(const PlanArguments& arguments);
 int run(const RunsArguments& arguments);
 int run(const GpusArguments& arguments);

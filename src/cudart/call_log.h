@@ -18,6 +18,7 @@ class CallLog {
   void record(evidence::RuntimeCall call);
   void violate(evidence::Violation violation);
   void move_into(evidence::LaunchLog& log);
+  std::size_t violation_count() const { return violations_.size(); }
 
  private:
   std::vector<evidence::RuntimeCall> calls_;

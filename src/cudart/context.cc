@@ -28,6 +28,7 @@ Context& Context::get() {
 bool Context::make_device() {
   if (const char* wanted = std::getenv("KFORGE_GPU"); wanted != nullptr && *wanted != 0 && !configured)
     settings.sheet = wanted;
+  if (!configured) session.begin(settings);
   auto sheet = sheet_of(settings.sheet);
   if (!sheet) {
     std::fprintf(stderr, "kforge: %s\n", to_string(sheet.error()).c_str());
@@ -37,6 +38,7 @@ bool Context::make_device() {
   device_->memory().set_capacity(device_->sheet().memory_bytes);
   device_->set_checks(settings.checks);
   device_->set_seed(settings.seed);
+  device_->set_limits(session.limits());
   device_->on_print([this](std::string_view text) {
     if (printed_.size() < kPrintBytes) printed_.append(text.substr(0, kPrintBytes - printed_.size()));
   });
@@ -50,6 +52,7 @@ emulator::Device* Context::device() {
 
 void Context::reset() {
   flush_output();
+  session.keep(*this);
   device_.reset();
   device_failed_ = false;
   registry.forget_device();

@@ -15,6 +15,7 @@
 
 #include "cudart/call_log.h"
 #include "cudart/registry.h"
+#include "cudart/session.h"
 #include "cudart/status.h"
 #include "cudart/timeline.h"
 #include "emulator/device.h"
@@ -85,6 +86,7 @@ class Context {
   Registry registry;
   Timeline timeline;
   CallLog log;
+  Session session;
   Call call;
   std::map<emulator::Address, Tensor> tensors;
   std::map<int, std::size_t> limits;          // cudaDeviceSetLimit

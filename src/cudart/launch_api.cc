@@ -189,6 +189,8 @@ Status launch(Context& context, const void* kernel, const LaunchShape& wanted, v
   const emulator::LaunchResult result = device.launch(request);
   context.issue(*stream, fmt::format("kernel {}", record->name), launch_us(device.sheet(), result));
   take_outcome(context, *record, result);
+  context.session.add_launch(result);
+  context.session.report(context, false);
   return cudaSuccess;
 }
 

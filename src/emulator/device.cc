@@ -303,4 +303,12 @@ evidence::LaunchLog Device::take_log() {
   return log;
 }
 
+evidence::LaunchLog Device::peek_log() const {
+  evidence::LaunchLog log = impl_->log;
+  log.violations = impl_->violations.all();
+  return log;
+}
+
+std::size_t Device::violation_count() const { return impl_->violations.all().size(); }
+
 }  // namespace kforge::emulator

@@ -102,6 +102,8 @@ class Device {
   // Evidence gathered since the last take: kernels, violations, printf output, instruction count. (calls, coverage and
   // changed_inputs are the runtime's to fill.)
   evidence::LaunchLog take_log();
+  evidence::LaunchLog peek_log() const;         // the same, and it stays
+  std::size_t violation_count() const;
   // Called with device printf text as it is produced; default: kept in the log only.
   void on_print(std::function<void(std::string_view)> sink);
 

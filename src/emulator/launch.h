@@ -53,6 +53,7 @@ class ViolationLog {
   // The entry to fill in when this is the first of its kind; null otherwise (the count was raised).
   evidence::Violation* add(std::string_view contract, std::string_view kind, const std::string& kernel, std::uint32_t location);
   std::vector<evidence::Violation> take();
+  const std::vector<evidence::Violation>& all() const { return violations_; }
   bool empty() const { return violations_.empty(); }
 
  private:

@@ -1,0 +1,164 @@
+// `run`: build or take the program, start it with our runtime in the place of NVIDIA's, read what the runtime saw.
+#include "kforge/program.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/foreground.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "build/program.h"
+#include "evidence/unsupported.h"
+#include "forge/judge_candidate.h"
+#include "forge/program_report.h"
+#include "trial/worker_process.h"
+
+namespace kforge {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFindings = 86, kCannotRun = 125;
+constexpr int kOldestRuntime = 12, kNewestRuntime = 13;
+
+// Why the existing program cannot use our runtime; none when it can, or does not say.
+Expected<build::BinaryFacts> check_binary(const std::string& path) {
+  auto facts = build::inspect_binary(path);
+  if (!facts) return facts;
+  if (facts->device_code && facts->runtime == 0 && !facts->driver)
+    return fail(ErrorCode::bad_input, "the program holds device code and links the CUDA runtime statically, so that no other can take its place", {path},
+                "build it with nvcc -cudart shared, or give its sources to kforge run");
+  if (facts->runtime != 0 && (facts->runtime < kOldestRuntime || facts->runtime > kNewestRuntime))
+    return fail(ErrorCode::bad_input, fmt::format("the program was built for libcudart.so.{}; the emulated runtime stands in for {} and {}", facts->runtime, kOldestRuntime, kNewestRuntime),
+                {path}, "build it with CUDA 12 or 13");
+  return facts;
+}
+
+struct Target { std::string path; int runtime = kNewestRuntime; };
+
+// The sources built, or the program as it is. An empty path: it did not build, and `run` says why.
+Expected<Target> target_of(const ProgramOptions& options, const hardware::DataSheet& sheet, ProgramRun& run) {
+  Target target{options.files.front()};
+  if (build::is_program_source(target.path)) {
+    build::ProgramRequest request;
+    request.sources = options.files;
+    request.flags = options.build_flags;
+    request.sm = sheet.sm();
+    auto program = build::build_program(request);
+    if (!program) return Unexpected(program.error());
+    run.build_seconds = program->seconds;
+    run.build_output = std::move(program->output);
+    target.path = program->ok ? program->path : "";
+    return target;
+  }
+  if (options.files.size() > 1)
+    return fail(ErrorCode::bad_input, "two programs cannot be run at once", {options.files[1]}, "put -- before the program's own arguments");
+  std::error_code ignored;
+  if (target.path.find('/') == std::string::npos && !fs::exists(target.path, ignored)) {
+    const auto found = find_program(target.path);
+    if (!found) return fail(ErrorCode::bad_input, "there is no such program or source file", {target.path});
+    target.path = found->string();
+  }
+  const auto facts = check_binary(target.path);
+  if (!facts) return Unexpected(facts.error());
+  if (facts->runtime != 0) target.runtime = facts->runtime;
+  target.path = fs::absolute(target.path, ignored).string();
+  return target;
+}
+
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const bool replaced = std::any_of(variables.begin(), variables.end(), [&](const auto& v) { return std::string_view(*entry).starts_with(v.first + "="); });
+    if (!replaced) out.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
+  return out;
+}
+
+std::string before_path(const std::string& folder, const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr || *value == 0 ? folder : folder + ":" + value;
+}
+
+// How the program ended, as the shell would say it.
+int own_exit_code(const ForegroundResult& result) { return result.signal != 0 ? 128 + result.signal : result.exit_status; }
+
+void add_notes(const ForegroundResult& ended, const forge::ProgramReport& report, const ProgramOptions& options, ProgramRun& run) {
+  if (ended.timed_out) run.notes.push_back(fmt::format("the program was stopped after {}", human_seconds(options.limit_seconds)));
+  else if (ended.signal != 0) run.notes.push_back(fmt::format("the program was ended by signal {} ({})", ended.signal, strsignal(ended.signal)));
+  if (ended.signal == SIGSEGV) run.notes.emplace_back("host code that reads or writes through a device pointer ends like this, here as on a GPU");
+  if (report.any && !report.complete && !ended.timed_out && ended.signal == 0)
+    run.notes.emplace_back("the program ended without running its exit handlers: the figures may lack the last kernels");
+  if (!report.damaged.empty()) run.notes.push_back("a report of the runtime could not be read: " + report.damaged);
+  for (const evidence::Violation& violation : report.log.violations)
+    if (violation.contract == "run.crash") run.notes.push_back(violation.message);
+  for (const evidence::Unproven& unproven : report.log.unproven) run.notes.push_back(unproven.why);
+}
+
+void take_report(const forge::ProgramReport& report, const forge::CheckChoice& checks, const ProgramOptions& options, ProgramRun& run) {
+  run.launches = report.launches;
+  run.thread_instructions = report.thread_instructions;
+  run.device_seconds = report.seconds;
+  run.kernels = report.log.kernels.size();
+  run.findings = forge::program_findings(report, checks, options.files.front());
+  run.unsupported = evidence::unsupported_instruction(report.log);
+  if (options.profile) run.profile_json = forge::profile_json(report, options.gpu);
+}
+
+int answer(const ProgramRun& run, const forge::CheckChoice& checks, const ForegroundResult& ended) {
+  if (!run.unsupported.empty()) return kCannotRun;
+  const bool wrong = std::any_of(run.findings.begin(), run.findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
+  if (wrong || (ended.timed_out && !checks.contracts.empty())) return kFindings;
+  return own_exit_code(ended);
+}
+
+}  // namespace
+
+Expected<ProgramRun> run_program(const ProgramOptions& options) {
+  if (options.files.empty()) return fail(ErrorCode::bad_input, "no program was named");
+  const auto sheet = forge::target_sheet(options.gpu);
+  if (!sheet) return Unexpected(sheet.error());
+  const auto checks = forge::choose_checks(options.checks);
+  if (!checks) return Unexpected(checks.error());
+  const auto runtime = trial::find_emulated_runtime();
+  if (!runtime) return Unexpected(runtime.error());
+  ProgramRun run;
+  const auto target = target_of(options, *sheet, run);
+  if (!target) return Unexpected(target.error());
+  if (target->path.empty()) {
+    run.exit_code = kCannotRun;
+    return run;
+  }
+  const auto folder = TemporaryDirectory::create("kforge-run");
+  if (!folder) return Unexpected(folder.error());
+  const nlohmann::json wanted = {{"sheet", forge::sheet_name(options.gpu)}, {"safety", checks->needs_observers}, {"profile", options.profile},
+                                 {"seed", options.seed}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};
+  const std::string libraries = (fs::path(*runtime).parent_path() / (target->runtime == kNewestRuntime ? "cudart" : "cudart12")).string();
+  ForegroundRequest request;
+  request.arguments = {target->path};
+  request.arguments.insert(request.arguments.end(), options.arguments.begin(), options.arguments.end());
+  request.environment = environment_with({{"LD_LIBRARY_PATH", before_path(libraries, "LD_LIBRARY_PATH")}, {"KFORGE_RUN", wanted.dump()}});
+  if (options.limit_seconds > 0) request.wall_seconds = options.limit_seconds;
+  const auto ended = run_in_foreground(request);
+  if (!ended) return Unexpected(ended.error());
+  run.started = true;
+  run.program_seconds = ended->wall_seconds;
+  const forge::ProgramReport report = forge::read_program_report(folder->path());
+  take_report(report, *checks, options, run);
+  add_notes(*ended, report, options, run);
+  run.exit_code = answer(run, *checks, *ended);
+  return run;
+}
+
+}  // namespace kforge
