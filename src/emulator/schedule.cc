@@ -37,6 +37,7 @@ constexpr std::uint64_t kSlice = 256;             // until a group is watched, w
 constexpr std::uint64_t kRotation = 50'000;
 constexpr std::uint32_t kComparisons = 16;        // of register hashes per visit
 constexpr std::size_t kResidentBlocks = 8;
+constexpr std::size_t kReversedBlocks = 256;     // resident when the youngest runs first
 
 enum class Outcome : std::uint8_t { done, blocked, spins, quantum, failed };
 
@@ -453,7 +454,8 @@ class Grid {
     const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
     step_ = static_cast<double>(all) / static_cast<double>(wanted);
     total_ = end_ = wanted;
-    target_ = options.cooperative ? static_cast<std::size_t>(total_) : kResidentBlocks;
+    youngest_first_ = seeded_ && options.seed % 2 == 0;
+    target_ = options.cooperative ? static_cast<std::size_t>(total_) : youngest_first_ ? std::min(kReversedBlocks, resident_limit(launch)) : kResidentBlocks;
     limit_ = std::max(target_, resident_limit(launch));
     start_ = std::chrono::steady_clock::now();
   }
@@ -518,7 +520,8 @@ class Grid {
     const std::size_t count = blocks_.size();
     const std::size_t first = seeded_ ? random_() % count : 0;
     for (std::size_t k = 0; k < count && !launch_.failed() && !team_stopped(); ++k) {
-      moved |= run_block(launch_, *blocks_[(k + first) % count], quantum, seeded_ ? &random_ : nullptr);
+      Block& block = *blocks_[youngest_first_ ? count - 1 - k : (k + first) % count];
+      moved |= run_block(launch_, block, quantum, seeded_ ? &random_ : nullptr);
       check_limits();
     }
     std::erase_if(blocks_, [&](const std::unique_ptr<Block>& block) {
@@ -541,7 +544,7 @@ class Grid {
   Launch& launch_;
   std::deque<std::unique_ptr<Block>> blocks_;
   std::mt19937_64 random_;
-  bool seeded_ = false;
+  bool seeded_ = false, youngest_first_ = false;
   std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;
   double step_ = 1;
   std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;

@@ -133,7 +133,7 @@ void Judge::see_repeats(const trial::CallEvidence& call) {
   Finding finding = make_finding("numerics.deterministic", storing.position, options_.candidate);
   finding.severity = Severity::warning;
   finding.kernel = storing.kernel.empty() ? "" : readable_kernel(storing.kernel);
-  finding.message = fmt::format("equal inputs gave other bits of '{}' when the warps ran in another order [{}]", call.differing_output, call.run.label);
+  finding.message = fmt::format("equal inputs gave other bits of '{}' when warps and blocks ran in another order [{}]", call.differing_output, call.run.label);
   differing_ = fmt::format("'{}' differs", call.differing_output);
   findings_.add(std::move(finding));
 }

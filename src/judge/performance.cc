@@ -19,6 +19,7 @@ using evidence::Metric;
 constexpr double kHotLine = 0.01;            // of the kernel's sectors or wavefronts (contracts.md, "Hot line")
 constexpr double kHotDivergentLine = 0.10;   // of the kernel's warp instructions
 constexpr double kHotLineLanes = 0.5;
+constexpr double kLightKernel = 0.01;        // of the call's warp instructions: how it diverges costs nothing
 
 Measurement blank(const PerformanceInput& input, std::string_view contract) {
   const ContractRow& row = *find_contract(contract);
@@ -142,9 +143,11 @@ Measurement judge_divergence(const PerformanceInput& input, FindingSet& findings
   m.larger_is_worse = false;
   m.value = 1;
   const double limit = threshold(*input.task, m.contract);
+  double all_instructions = 0;
+  for (const KernelProfile& kernel : *input.kernels) all_instructions += static_cast<double>(kernel.totals[Metric::inst_executed]);
   for (const KernelProfile& kernel : *input.kernels) {
     const double warp_instructions = static_cast<double>(kernel.totals[Metric::inst_executed]);
-    if (warp_instructions == 0) continue;
+    if (warp_instructions == 0 || warp_instructions < kLightKernel * all_instructions) continue;
     m.measured = true;
     const double average = static_cast<double>(kernel.totals[Metric::thread_inst_executed]) / (32 * warp_instructions);
     m.value = std::min(m.value, average);

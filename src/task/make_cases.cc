@@ -28,6 +28,9 @@ constexpr std::int64_t kReach = 64;                       // how far above a for
 constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: what a built-in size may have off the usual base
 constexpr std::int64_t kPoolElements = 32;
 constexpr std::uint32_t kRepeats = 5;
+// Adversarial values want one long dimension: only there does a thread meet two elements, a counter of 8 bits its end, a sum its cancellation.
+constexpr std::array<std::int64_t, 5> kLongExtents{65537, 16411, 4099, 1057, 257};
+constexpr std::int64_t kLongElements = 1 << 18;           // of all tensors
 
 }  // namespace
 
@@ -59,7 +62,10 @@ class CaseMaker {
         if (const auto sizes = around(name, special)) add(*sizes, "declared");
     const auto base = base_sizes();
     for (const auto kind : kAdversarialKinds)
-      if (base && applies(kind, *base)) add(*base, kind);
+      if (base) {
+        const auto sizes = with_long_dimension(*base);
+        if (applies(kind, sizes)) add(sizes, kind);
+      }
     if (base) add(*base, "declared", kRepeats);
     if (options_.with_measure)
       for (const auto& sizes : task_.measure) add_measure(sizes);
@@ -115,7 +121,21 @@ class CaseMaker {
     return std::nullopt;
   }
 
-  // The size of adversarial values and of repeated calls.
+  // The base with its last dimension that can be longer as long as the elements allow, at most as measured; the base when none can.
+  Sizes with_long_dimension(const Sizes& base) const {
+    for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
+      const auto largest = largest_.find(*name);
+      for (const auto extent : kLongExtents) {
+        const auto from = std::min(extent, largest == largest_.end() ? extent : largest->second);
+        auto sizes = base;
+        for (auto& at = sizes[*name] = from; from > base.at(*name) && at <= from + kReach; ++at)
+          if (usable(sizes, kLongElements)) return sizes;
+      }
+    }
+    return base;
+  }
+
+  // The base of adversarial values, and the size of repeated calls.
   std::optional<Sizes> base_sizes() const {
     const auto usual = with_base(kBase);
     if (usable(usual, std::numeric_limits<std::int64_t>::max())) return usual;

@@ -190,20 +190,25 @@ class Emulation {
     return {};
   }
 
-  // The same inputs again, the warps in another order. A repetition that does not complete is evidence of its own.
+  // The same inputs again, warps and blocks in another order. A repetition that does not complete, or whose outputs differ, is evidence of its own.
   Expected<void> repeat(const Job& job, CallEvidence& first) {
     for (std::uint64_t turn = 1; turn <= kRepeats && !stopped(); ++turn) {
       Prepared prepared;
       prepared.inputs = first.inputs;
-      auto again = call(job, prepared, 0, request_.seed + turn);
+      auto again = call(job, prepared, 0, request_.seed + job.call + turn);
       if (!again) return Unexpected(again.error());
       if (!again->completed) {
         report(std::move(*again));
         return {};
       }
       ++first.repeats;
-      for (std::size_t i = 0; i < first.outputs.size(); ++i)
+      if (!first.differing_output.empty()) continue;
+      for (std::size_t i = 0; i < first.outputs.size(); ++i) {
         if (again->outputs[i].bytes != first.outputs[i].bytes && first.differing_output.empty()) first.differing_output = first.outputs[i].tensor;
+        again->outputs[i].reference = first.outputs[i].reference;
+      }
+      again->run.label += ", other order of warps and blocks";
+      if (!first.differing_output.empty()) report(std::move(*again));
     }
     return {};
   }
@@ -222,7 +227,7 @@ class Emulation {
     if (!layout) return Unexpected(layout.error());
     const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = false, .outputs = !out.sampled, .serial = ++serial_,
                               .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
-                              .schedule_seed = schedule_seed.value_or(request_.seed)};
+                              .schedule_seed = schedule_seed.value_or(request_.seed + job.call)};
     new_addresses_ = false;
     auto asked = ask(*layout, prepared.inputs, job, options);
     if (!asked) return Unexpected(asked.error());
