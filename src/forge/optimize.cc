@@ -27,6 +27,8 @@ using namespace forge;
 
 // Sizes that are measured run on sampled blocks beyond this while searching; the winner is verified with check's own budget.
 constexpr std::uint64_t kSearchInstructions = 64'000'000;
+// A call of a candidate that is waited for longer is not worth its share of the budget.
+constexpr double kSearchCallSeconds = 5;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -245,7 +247,10 @@ class Optimisation {
     request.flags = candidate.flags;
     request.stop_early = call.stop_early;
     request.seed = call.seed;
-    if (call.stop_early) request.budget.measure_thread_instructions = kSearchInstructions;
+    if (call.stop_early) {
+      request.budget.measure_thread_instructions = kSearchInstructions;
+      request.budget.call_seconds = std::min(request.budget.call_seconds, kSearchCallSeconds);
+    }
     request.cancelled = call.cancelled;
     return judge_candidate(request);
   }

@@ -264,7 +264,7 @@ class Emulation {
         std::memcpy(arena.data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
       }
       options.new_case |= here->fresh;
-      Answer answer = here->worker->call(request_text(task_, layout, job.run.sizes, options), {request_.budget.call_seconds, request_.budget.call_thread_instructions});
+      Answer answer = here->worker->call(request_text(task_, layout, job.run.sizes, options), {request_.budget.call_seconds, request_.budget.call_thread_instructions, request_.stop});
       const bool refused = !answer.ok && answer.fault.contract.empty() && answer.undecided.empty();
       if (!refused || here->fresh) return Asked{std::move(answer), here->worker};
       renew_ = true;

@@ -79,7 +79,7 @@ struct TrialRequest {
   std::uint64_t seed = 1;
   bool profile = true;                  // false: correctness alone (measure sizes run for correctness where they fit)
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
-  std::function<bool()> stop;           // asked before each call: true skips it and all that follow; may be empty
+  std::function<bool()> stop;           // asked before each call and while one runs: true ends it and skips all that follow; may be empty
 };
 
 struct TrialResult {

@@ -212,6 +212,7 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
     const int ready = ::poll(waits, output_ ? 2 : 1, 50);
     if (ready > 0 && output_ && waits[1].revents) drain_output();
     const CallWatch::State state = watch.look();
+    if (limit.stop && limit.stop()) return ended_early();
     if (state == CallWatch::State::undecided) return out_of_patience(watch.waited(), limit);
     if (state != CallWatch::State::within) return over_time(watch.waited(), state == CallWatch::State::asleep);
     if (ready <= 0 || !waits[0].revents) continue;
@@ -292,6 +293,13 @@ Answer WorkerProcess::over_time(double seconds, bool asleep) {
   reap(true);
   if (asleep) return fault("run.hang", fmt::format("the launcher did not return within {} and its process did nothing meanwhile", human_seconds(seconds)));
   return fault("run.limit", fmt::format("the launcher did not return within {}; nothing wrong was seen until then (a larger budget: --call-seconds)", human_seconds(seconds)));
+}
+
+Answer WorkerProcess::ended_early() {
+  reap(true);
+  Answer answer;
+  answer.undecided = "the trial was ended early";
+  return answer;
 }
 
 Answer WorkerProcess::out_of_patience(double seconds, const CallLimit& limit) {

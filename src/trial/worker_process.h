@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,6 +64,7 @@ struct Answer {
 struct CallLimit {
   double seconds = 20;
   std::uint64_t thread_instructions = 0;   // of the emulated device; 0: the seconds alone count
+  std::function<bool()> stop = {};         // asked while waiting: true ends the worker, and the call is undecided
 };
 
 class WorkerProcess {
@@ -83,6 +85,7 @@ class WorkerProcess {
   Answer ended();                                  // after the socket closed
   Answer reported(std::uint32_t kind, std::uint64_t detail, const std::string& text);
   Answer over_time(double seconds, bool asleep);
+  Answer ended_early();
   Answer out_of_patience(double seconds, const CallLimit& limit);
   void drain_output();
   void reap(bool kill);

@@ -207,6 +207,16 @@ TEST_F(Worker, NextToNoWorkOnTheDeviceIsNoProgress) {
   EXPECT_EQ(call(*worker, {1, 10'000'000'000}).fault.contract, "run.limit");
 }
 
+TEST_F(Worker, ACallEndsWhenItIsToldTo) {
+  auto worker = start(build("", device(1'000'000, 1'000'000)));
+  int asked = 0;
+  const Answer answer = call(*worker, {60, 100'000'000'000, [&asked] { return ++asked > 2; }});
+  EXPECT_FALSE(answer.ok);
+  EXPECT_EQ(answer.fault.contract, "");
+  EXPECT_EQ(answer.undecided, "the trial was ended early");
+  EXPECT_FALSE(worker->alive());
+}
+
 TEST_F(Worker, ADeviceTooSlowToWaitForIsNeitherRightNorWrong) {
   auto worker = start(build("", device(1'000'000, 1'000'000)));
   const Answer answer = call(*worker, {0.5, 100'000'000'000});
