@@ -61,6 +61,9 @@ bool names_target(const std::vector<std::string>& flags) {
   });
 }
 
+// One of the runtime's own error texts: a program that holds it holds the runtime.
+constexpr std::string_view kRuntimeText = "the provided PTX was compiled with an unsupported toolchain.";
+
 struct Plan { Toolchain tools; std::vector<std::string> sources, flags; };
 
 // -g: host lines, for the places of allocations. The rest is what nvcc does by itself.
@@ -171,6 +174,7 @@ Expected<BinaryFacts> inspect_binary(const std::string& path) {
   facts.elf = true;
   facts.device_code = !elf->section(".nv_fatbin").empty();
   facts.libraries = elf->needed_libraries();
+  facts.static_runtime = bytes->find(kRuntimeText) != std::string::npos;
   constexpr std::string_view kRuntime = "libcudart.so.";
   for (const std::string& library : facts.libraries) {
     if (library.starts_with(kRuntime)) facts.runtime = static_cast<int>(parse_unsigned(std::string_view(library).substr(kRuntime.size(), 2)).value_or(0));

@@ -36,6 +36,7 @@ struct BinaryFacts {
   int runtime = 0;                    // 13 for libcudart.so.13; 0: it does not name one
   bool driver = false;                // names libcuda.so.1
   bool device_code = false;           // has a fatbin
+  bool static_runtime = false;        // libcudart_static.a is inside
   std::vector<std::string> libraries; // DT_NEEDED
 };
 // Errors: bad_input (no such file).

@@ -67,13 +67,14 @@ CLI::App* add(CLI::App& app, RunArguments& a) {
   for (const ProgramCheck& check : program_checks()) names += (names.empty() ? "" : ", ") + check.name + (check.fast ? " (fast)" : "");
   run->add_option("--checks", a.options.checks, "none, fast, all, or some of these with commas between: " + names)->capture_default_str();
   run->add_flag("--stats", a.stats, "Say how many kernels and thread-instructions ran, and how fast (stderr)");
-  run->add_option("--profile", a.profile, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
+  run->add_option_function<std::string>("--profile", [&a](const std::string& file) {
+    a.profile = file;
+    a.options.profile = true;
+  }, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
   run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->capture_default_str();
-  run->add_option("--limit", a.limit, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
-  run->final_callback([&a] {
-    a.options.profile = !a.profile.empty();
-    if (!a.limit.empty() && !read_limit(a.limit, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
-  });
+  run->add_option_function<std::string>("--limit", [&a](const std::string& text) {
+    if (!read_limit(text, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
+  }, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
   run->footer("nvcc's options (-I, -D, -std=, -O, -l, -Xcompiler, -rdc, --expt-..., --extended-lambda, ...) go to nvcc; what stands after -- goes to the program.\n"
               "The program's output and exit code pass through; 86 when a check found an error, 125 when the program could not be run.\n"
               "Examples:\n  kforge run vector_add.cu\n  kforge run main.cu kernels.cu -Iinclude -std=c++20 --checks all -- --size 1024\n"

@@ -28,7 +28,6 @@ struct OptimizeArguments {
 struct RunArguments {
   ProgramOptions options;
   std::string profile;       // file for the profile; ""
-  std::string limit;         // "2e9", "60s" or both, with a comma
   bool stats = false;
 };
 

@@ -66,11 +66,12 @@ struct PointerAttributes {                // cudaPointerAttributes
   long reserved[8];
 };
 
+inline constexpr std::size_t kAttributeBytes = 64;   // of cudaLaunchAttributeValue
 struct LaunchAttribute {                  // cudaLaunchAttribute
   unsigned id;
   char pad[4];
   union {
-    char bytes[64];
+    char bytes[kAttributeBytes];
     int cooperative;
     Dim3 cluster;
   };

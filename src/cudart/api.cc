@@ -1,38 +1,10 @@
 // The exported functions: api.def's rows, and the few that are not calls of the API proper (error queries, what nvcc's host
 // code calls to register its images). Dim3 by value and pointers are passed as CUDA's own types are (x86-64 ABI).
-#include <cstdint>
-#include <cstdio>
-
-#include "cudart/context.h"
-#include "cudart/device_api.h"
-#include "cudart/function_api.h"
-#include "cudart/launch_api.h"
-#include "cudart/memory_api.h"
-#include "cudart/stream_api.h"
-
-#define KFORGE_EXPORTED extern "C" __attribute__((visibility("default")))
+#include "cudart/api_macros.h"
 
 using namespace kforge;
 using namespace kforge::cudart;
 
-#define KFORGE_API(name, mode, kind, parameters, expression)                              \
-  KFORGE_EXPORTED int name parameters {                                                   \
-    static constexpr Function kFunction{#name, Mode::mode, kind};                         \
-    return run(kFunction, [&]([[maybe_unused]] Context& c) -> Status { return expression; }); \
-  }
-#define KFORGE_API_ON(name, mode, kind, parameters, default_stream, expression)           \
-  KFORGE_EXPORTED int name parameters {                                                   \
-    static constexpr Function kFunction{#name, Mode::mode, kind};                         \
-    return run(kFunction, [&]([[maybe_unused]] Context& c) -> Status {                    \
-      [[maybe_unused]] const auto on = [](void* stream = nullptr) {                       \
-        return stream != nullptr ? stream : reinterpret_cast<void*>(std::uintptr_t{default_stream}); \
-      };                                                                                  \
-      return expression;                                                                  \
-    });                                                                                   \
-  }
-#define KFORGE_API_STREAM(name, suffix, mode, kind, parameters, expression) \
-  KFORGE_API_ON(name, mode, kind, parameters, 0, expression)                \
-  KFORGE_API_ON(name##suffix, mode, kind, parameters, 2, expression)
 #include "cudart/api.def"
 #undef KFORGE_API
 #undef KFORGE_API_ON
@@ -44,6 +16,8 @@ KFORGE_EXPORTED int cudaGetLastError() { return std::exchange(Context::last_erro
 KFORGE_EXPORTED int cudaPeekAtLastError() { return Context::last_error(); }
 KFORGE_EXPORTED const char* cudaGetErrorName(int error) { return error_name(error); }
 KFORGE_EXPORTED const char* cudaGetErrorString(int error) { return error_text(error); }
+
+KFORGE_EXPORTED ChannelDesc cudaCreateChannelDesc(int x, int y, int z, int w, int kind) { return {x, y, z, w, kind}; }
 
 // ---- what nvcc's host code calls
 

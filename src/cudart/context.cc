@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "cudart/array_api.h"
+#include "cudart/graph.h"
+#include "cudart/pool_api.h"
+
 namespace kforge::cudart {
 namespace {
 
@@ -16,6 +20,11 @@ Expected<hardware::DataSheet> sheet_of(const std::string& wanted) {
 
 void* handle_of(int small) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(small)); }
 
+// "FILE:LINE: KERNEL: block: [0,0,0], thread: [0,0,0] Assertion `X` failed." goes to stderr, as CUDA's driver has it.
+bool is_assertion(std::string_view text) {
+  return text.ends_with("` failed.\n") && text.find(": block: [") != std::string_view::npos && text.find("] Assertion `") != std::string_view::npos;
+}
+
 constexpr std::size_t kPrintBytes = 1 << 20;   // CUDA's default cudaLimitPrintfFifoSize
 
 }  // namespace
@@ -23,6 +32,14 @@ constexpr std::size_t kPrintBytes = 1 << 20;   // CUDA's default cudaLimitPrintf
 Context& Context::get() {
   static Context* const context = new Context;
   return *context;
+}
+
+Context::Context() { make_stores(); }
+
+void Context::make_stores() {
+  graphs = std::make_shared<GraphStore>();
+  arrays = std::make_shared<ArrayStore>();
+  pools = std::make_shared<PoolStore>();
 }
 
 bool Context::make_device() {
@@ -40,7 +57,8 @@ bool Context::make_device() {
   device_->set_seed(settings.seed);
   device_->set_limits(session.limits());
   device_->on_print([this](std::string_view text) {
-    if (printed_.size() < kPrintBytes) printed_.append(text.substr(0, kPrintBytes - printed_.size()));
+    std::string& sink = is_assertion(text) ? asserted_ : printed_;
+    if (sink.size() < kPrintBytes) sink.append(text.substr(0, kPrintBytes - sink.size()));
   });
   return true;
 }
@@ -61,6 +79,7 @@ void Context::reset() {
   per_thread_.clear();
   events_.clear();
   tensors.clear();
+  make_stores();
   limits.clear();
   log.clear();
   call.running = false;
@@ -97,6 +116,14 @@ Stream* Context::create_stream(unsigned flags, int priority) {
 
 bool Context::destroy_stream(void* handle) { return streams_.erase(handle) != 0; }
 
+std::vector<Stream*> Context::streams_of(const Capture* capture) {
+  std::vector<Stream*> result;
+  const auto take = [&](Stream& stream) { if (stream.capture.get() == capture) result.push_back(&stream); };
+  for (auto& [handle, stream] : streams_) take(*stream);
+  for (auto& [thread, stream] : per_thread_) take(stream);
+  return result;
+}
+
 Event* Context::find_event(void* handle) {
   const auto found = events_.find(handle);
   return found == events_.end() ? nullptr : found->second.get();
@@ -126,17 +153,24 @@ void Context::violate(std::string contract, std::string kind, std::string kernel
   violation.kernel = std::move(kernel);
   violation.message = std::move(message);
   violation.advice = advice;
+  if (violation.kernel.empty() && session.active() && running_ != nullptr)   // `kforge run` turns addresses into lines
+    for (const CallFrame& frame : call_site()) violation.where.frames.push_back({frame.module, 0, 0, fmt::format("+{:#x}", frame.offset)});
   log.violate(std::move(violation));
 }
 
 void Context::flush_output() {
-  if (printed_.empty()) return;
-  std::fwrite(printed_.data(), 1, printed_.size(), stdout);
-  std::fflush(stdout);
-  printed_.clear();
+  for (const auto& [text, file] : {std::pair{&printed_, stdout}, std::pair{&asserted_, stderr}}) {
+    if (text->empty()) continue;
+    std::fwrite(text->data(), 1, text->size(), file);
+    std::fflush(file);
+    text->clear();
+  }
 }
 
+std::string Context::next_label() { return fmt::format("{} #{}", running_name(), ++allocations_); }
+
 Status Context::begin(const Function& function) {
+  running_ = &function;
   on_given_stream_ = true;
   detail_.clear();
   if (function.mode == Mode::sync) {
@@ -148,6 +182,7 @@ Status Context::begin(const Function& function) {
 }
 
 Status Context::end(const Function& function, Status status) {
+  running_ = nullptr;
   if (status != cudaSuccess && status != cudaErrorNotReady) last_error() = status;
   if (!call.running) return status;
   evidence::RuntimeCall record;

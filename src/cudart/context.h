@@ -2,6 +2,7 @@
 // statics still call us at exit). Every exported function takes its lock, so the rest of the room knows no threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cudart/abi.h"
 #include "cudart/call_log.h"
 #include "cudart/registry.h"
 #include "cudart/session.h"
@@ -38,16 +40,27 @@ struct Function {
   const char* kind;          // what `[interface] allow` calls it (evidence::RuntimeCall::kind)
 };
 
+struct Capture;
+struct GraphNode;
+class GraphStore;
+class ArrayStore;
+class PoolStore;
+
 struct Stream {
   StreamIndex index = Timeline::kLegacy;
   unsigned flags = 0;
   int priority = 0;
   std::uint64_t id = 0;
+  std::map<int, std::array<std::byte, kAttributeBytes>> attributes;   // as the program set them
+  std::shared_ptr<Capture> capture;           // that it takes part in
+  std::vector<GraphNode*> tail;               // what the next captured work comes after
 };
 
 struct Event {
   unsigned flags = 0;
   std::optional<Clock> recorded;
+  std::shared_ptr<Capture> capture;           // it was recorded in
+  std::vector<GraphNode*> tail;
 };
 
 // A tensor that the worker named with kforge_cudart_describe.
@@ -87,6 +100,9 @@ class Context {
   Timeline timeline;
   CallLog log;
   Session session;
+  std::shared_ptr<GraphStore> graphs;
+  std::shared_ptr<ArrayStore> arrays;
+  std::shared_ptr<PoolStore> pools;
   Call call;
   std::map<emulator::Address, Tensor> tensors;
   std::map<int, std::size_t> limits;          // cudaDeviceSetLimit
@@ -105,11 +121,17 @@ class Context {
   Event* find_event(void* handle);
   Event* create_event(unsigned flags);
   bool destroy_event(void* handle);
+  // Streams that take part in the capture.
+  std::vector<Stream*> streams_of(const Capture* capture);
 
   // An operation was put into a stream; it took `us` by the model.
   void issue(const Stream& stream, std::string what, double us);
   // A word for the record of the function that runs now.
   void note(std::string detail) { detail_ = std::move(detail); }
+  // Of the exported function that runs now.
+  const char* running_name() const { return running_ == nullptr ? "CUDA" : running_->name; }
+  // A name for a new allocation: "cudaMalloc #3".
+  std::string next_label();
   void violate(std::string contract, std::string kind, std::string kernel, std::string message, bool advice = false);
 
   // A kernel failed in a way that loses the context.
@@ -118,14 +140,23 @@ class Context {
   // Writes what kernels printed to stdout.
   void flush_output();
 
+  // Calls code of the program that may wait for other threads of it.
+  template <class F>
+  void without_lock(F&& f) {
+    mutex.unlock();
+    f();
+    mutex.lock();
+  }
+
   // Around each exported function: begin() says whether it may run; end() keeps the error and the record.
   Status begin(const Function& function);
   Status end(const Function& function, Status status);
   static int& last_error();                    // of this thread
 
  private:
-  Context() = default;
+  Context();
   bool make_device();
+  void make_stores();
   Stream& per_thread_stream();
 
   std::unique_ptr<emulator::Device> device_;
@@ -135,11 +166,13 @@ class Context {
   std::unordered_map<void*, std::unique_ptr<Stream>> streams_;
   std::unordered_map<void*, std::unique_ptr<Event>> events_;
   std::uint64_t next_stream_id_ = 3;
+  const Function* running_ = nullptr;
+  std::uint64_t allocations_ = 0;
   Status fatal_ = cudaSuccess;
   bool fatal_seen_ = false;
   bool on_given_stream_ = true;
   std::string detail_;
-  std::string printed_;
+  std::string printed_, asserted_;   // by kernels, until the host waits
 };
 
 // Runs one exported function.

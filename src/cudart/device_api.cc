@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -185,6 +186,30 @@ Status get_limit(Context& context, std::size_t* value, int limit) {
 Status priority_range(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;
+  return cudaSuccess;
+}
+
+// There is one device, and none is its own peer.
+Status can_access_peer(Context& context, int* can, int device, int peer) {
+  for (const int id : {device, peer})
+    if (const Status status = check_device(context, id); status != cudaSuccess) return status;
+  return get_int(can, 0);
+}
+
+Status device_by_bus(Context& context, int* device, const char* id) {
+  char own[16];
+  if (device == nullptr || id == nullptr) return cudaErrorInvalidValue;
+  if (const Status status = pci_bus_id(context, own, sizeof own, 0); status != cudaSuccess) return status;
+  const std::string_view full = own, asked = id;
+  const bool same = asked == full || asked == full.substr(full.find(':') + 1) || asked == full.substr(0, full.find('.'));
+  return same ? get_int(device, 0) : cudaErrorInvalidDevice;
+}
+
+Status linear_texture_width(Context& context, std::size_t* width, const ChannelDesc* desc, int device) {
+  constexpr std::size_t kMostTexels = std::size_t{1} << 28;
+  if (width == nullptr || desc == nullptr) return cudaErrorInvalidValue;
+  if (const Status status = check_device(context, device); status != cudaSuccess) return status;
+  *width = kMostTexels;
   return cudaSuccess;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cudart/abi.h"
+#include "cudart/abi_memory.h"
 #include "cudart/context.h"
 
 namespace kforge::cudart {
@@ -19,6 +20,9 @@ Status version(int* value);
 Status reset_device(Context& context);
 Status set_limit(Context& context, int limit, std::size_t value);
 Status get_limit(Context& context, std::size_t* value, int limit);
+Status can_access_peer(Context& context, int* can, int device, int peer);
+Status device_by_bus(Context& context, int* device, const char* id);
+Status linear_texture_width(Context& context, std::size_t* width, const ChannelDesc* desc, int device);
 Status priority_range(int* least, int* greatest);
 Status get_int(int* out, int value);
 Status get_unsigned(unsigned* out, unsigned value);

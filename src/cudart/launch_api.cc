@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cudart/work.h"
 #include "hardware/occupancy.h"
 
 namespace kforge::cudart {
@@ -97,6 +98,20 @@ std::vector<std::byte> lay_out(const KernelInfo& info, void** arguments) {
   return buffer;
 }
 
+// `extra` of cuLaunchKernel: CU_LAUNCH_PARAM_BUFFER_POINTER (1), the parameters laid out; CU_LAUNCH_PARAM_BUFFER_SIZE (2), its size; 0.
+std::vector<std::byte> take_buffer(const KernelInfo& info, void** extra) {
+  std::vector<std::byte> buffer(info.parameter_bytes);
+  const std::byte* from = nullptr;
+  std::size_t bytes = 0;
+  for (; extra != nullptr && *extra != nullptr; extra += 2) {
+    if (reinterpret_cast<std::uintptr_t>(extra[0]) == 1) from = static_cast<const std::byte*>(extra[1]);
+    else if (reinterpret_cast<std::uintptr_t>(extra[0]) == 2) bytes = *static_cast<const std::size_t*>(extra[1]);
+    else break;
+  }
+  if (from != nullptr) std::memcpy(buffer.data(), from, std::min(bytes, buffer.size()));
+  return buffer;
+}
+
 struct Outcome { emulator::LaunchStatus status; Status error; evidence::Ending ending; };
 constexpr Outcome kOutcomes[] = {
     {emulator::LaunchStatus::ok, cudaSuccess, evidence::Ending::finished},
@@ -159,36 +174,47 @@ std::uint64_t dynamic_shared_limit(const Context& context, const KernelRecord& r
   return allowed - std::min<std::uint64_t>(allowed, emulator::Device::info(record.kernel).static_shared_bytes);
 }
 
-Status launch(Context& context, const void* kernel, const LaunchShape& wanted, void** arguments, void* handle) {
+Status make_kernel_work(Context& context, const void* kernel, const LaunchShape& wanted, void** arguments, void** extra, KernelWork& work) {
   KernelRecord* record = nullptr;
   if (const Status status = find_kernel(context, kernel, record); status != cudaSuccess) return status;
-  const Stream* stream = context.find_stream(handle);
-  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  emulator::Device& device = *context.device();
-  LaunchShape shape = wanted;
+  work.kernel = record;
+  work.shape = wanted;
   const ptx::Function* function = function_of(*record);
-  if (function != nullptr && count(shape.cluster) == 0 && function->cluster[0] != 0)
-    shape.cluster = {function->cluster[0], std::max(1u, function->cluster[1]), std::max(1u, function->cluster[2])};
+  if (function != nullptr && count(work.shape.cluster) == 0 && function->cluster[0] != 0)
+    work.shape.cluster = {function->cluster[0], std::max(1u, function->cluster[1]), std::max(1u, function->cluster[2])};
   context.note(record->name);
-  if (const Refusal refusal = check(context, device.sheet(), *record, shape); refusal.status != cudaSuccess) {
+  if (const Refusal refusal = check(context, context.device()->sheet(), *record, work.shape); refusal.status != cudaSuccess) {
     context.violate("launch.limits", error_name(refusal.status), record->name, refusal.why);
     return refusal.status;
   }
   const KernelInfo& info = emulator::Device::info(record->kernel);
-  if (arguments == nullptr && !info.parameter_sizes.empty()) return cudaErrorInvalidValue;
+  if (arguments == nullptr && extra == nullptr && !info.parameter_sizes.empty()) return cudaErrorInvalidValue;
+  work.parameters = arguments != nullptr ? lay_out(info, arguments) : take_buffer(info, extra);
+  return cudaSuccess;
+}
+
+Status launch(Context& context, const void* kernel, const LaunchShape& wanted, void** arguments, void* handle, void** extra) {
+  KernelWork work;
+  if (const Status status = make_kernel_work(context, kernel, wanted, arguments, extra, work); status != cudaSuccess) return status;
+  Stream* stream = context.find_stream(handle);
+  return stream == nullptr ? cudaErrorInvalidResourceHandle : submit(context, *stream, std::move(work));
+}
+
+Status perform(Context& context, Stream& stream, const KernelWork& work) {
   if (context.lost()) return cudaSuccess;   // nothing runs after a fatal error; the host hears of it when it waits
-  const std::vector<std::byte> parameters = lay_out(info, arguments);
+  emulator::Device& device = *context.device();
+  const KernelRecord& record = *work.kernel;
   emulator::LaunchRequest request;
-  request.kernel = record->kernel;
-  request.grid = convert(shape.grid), request.block = convert(shape.block);
-  if (count(shape.cluster) != 0) request.cluster = convert(shape.cluster);
-  request.dynamic_shared_bytes = static_cast<std::uint32_t>(shape.dynamic_shared_bytes);
-  request.parameters = parameters;
-  request.cooperative = shape.cooperative;
+  request.kernel = record.kernel;
+  request.grid = convert(work.shape.grid), request.block = convert(work.shape.block);
+  if (count(work.shape.cluster) != 0) request.cluster = convert(work.shape.cluster);
+  request.dynamic_shared_bytes = static_cast<std::uint32_t>(work.shape.dynamic_shared_bytes);
+  request.parameters = work.parameters;
+  request.cooperative = work.shape.cooperative;
   request.sampled_blocks = context.call.sampled_blocks;
   const emulator::LaunchResult result = device.launch(request);
-  context.issue(*stream, fmt::format("kernel {}", record->name), launch_us(device.sheet(), result));
-  take_outcome(context, *record, result);
+  context.issue(stream, fmt::format("kernel {}", record.name), launch_us(device.sheet(), result));
+  take_outcome(context, record, result);
   context.session.add_launch(result);
   context.session.report(context, false);
   return cudaSuccess;

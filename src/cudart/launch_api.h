@@ -16,7 +16,7 @@ struct LaunchShape {
 };
 
 // `kernel` is a host function's address or a cudaKernel_t.
-Status launch(Context& context, const void* kernel, const LaunchShape& shape, void** arguments, void* stream);
+Status launch(Context& context, const void* kernel, const LaunchShape& shape, void** arguments, void* stream, void** extra = nullptr);
 Status launch_ex(Context& context, const LaunchConfig* config, const void* kernel, void** arguments, void* stream);
 
 // <<<...>>> is a push, then the stub's pop and launch.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cudart/bits.h"
+#include "cudart/pool_api.h"
 #include "emulator/shadow.h"
 
 namespace kforge::cudart {
@@ -98,10 +99,33 @@ double copy_us(Context& context, const Place& to, const Place& from, std::uint64
   return kCopyStartUs + static_cast<double>(bytes) / per_us;
 }
 
-Status settle(Context& context, const Stream& stream, std::string what, double us, Wait wait) {
-  context.issue(stream, std::move(what), us);
-  if (wait == Wait::yes) context.timeline.host_waits_for(stream.index);
-  return cudaSuccess;
+// Bytes from the first to past the last of a box of rows; false when that overflows.
+bool span_of(const Side& side, std::size_t width, std::size_t height, std::size_t depth, std::size_t& span) {
+  std::size_t rows = 0, planes = 0;
+  return !__builtin_mul_overflow(side.pitch, height - 1, &rows) && !__builtin_mul_overflow(side.slice, depth - 1, &planes) &&
+         !__builtin_add_overflow(rows, planes, &span) && !__builtin_add_overflow(span, width, &span);
+}
+
+Place at(const Place& place, const Side& side, std::size_t y, std::size_t z) {
+  const std::size_t offset = y * side.pitch + z * side.slice;
+  return {place.allocation, place.offset + offset, place.bytes + offset};
+}
+
+// Freed twice, or never allocated by this function's kind.
+Status refuse_free(Context& context, Address address) {
+  emulator::Memory& memory = context.device()->memory();
+  const Allocation* near = memory.nearest(address);
+  const bool inside = near != nullptr && address >= near->base && address - near->base < std::max<std::uint64_t>(1, near->size);
+  const std::string label = near == nullptr || near->label.empty() ? "an allocation" : near->label;
+  if (inside && !near->live)
+    context.violate("safety.bounds", "double-free", {}, fmt::format("{} frees {} ({} bytes), which was freed before", context.running_name(), label, near->size));
+  else if (inside && address == near->base)
+    context.violate("safety.bounds", "wrong-free", {}, fmt::format("{} frees {} ({} bytes), which another function has to free", context.running_name(), label, near->size));
+  else if (inside)
+    context.violate("safety.bounds", "wrong-free", {}, fmt::format("{} frees offset {} of {} ({} bytes); only its start can be freed", context.running_name(), address - near->base, label, near->size));
+  else
+    context.violate("safety.bounds", "wrong-free", {}, fmt::format("{} frees address {:#x}, where nothing was allocated", context.running_name(), address));
+  return cudaErrorInvalidValue;
 }
 
 VariableRecord* find_symbol(Context& context, const void* symbol, Status& status) {
@@ -127,20 +151,14 @@ Status allocate(Context& context, void** pointer, std::size_t bytes, MemoryKind 
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const bool by_candidate = context.call.running;
-  Allocation* allocation = device->memory().allocate(bytes, kind, by_candidate ? "workspace" : "");
+  Allocation* allocation = device->memory().allocate(bytes, kind, by_candidate ? "workspace" : context.next_label());
   context.note(fmt::format("{} bytes", bytes));
   if (allocation == nullptr) return cudaErrorMemoryAllocation;
+  if (!by_candidate) context.session.remember(allocation->label);
   if (host_sees(kind)) allocation->all_initialised = true;   // the host writes it unseen
   if (by_candidate) context.call.allocated.emplace(allocation->base, fmt::format("{} bytes", bytes));
   *pointer = reinterpret_cast<void*>(allocation->base);
   return cudaSuccess;
-}
-
-Status allocate_async(Context& context, void** pointer, std::size_t bytes, void* handle) {
-  Stream* stream = context.find_stream(handle);
-  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  const Status status = allocate(context, pointer, bytes, MemoryKind::device);
-  return status != cudaSuccess ? status : settle(context, *stream, "cudaMallocAsync", 0, Wait::no);
 }
 
 Status allocate_pitch(Context& context, void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
@@ -166,10 +184,11 @@ Status release(Context& context, void* pointer) {
   if (context.device() == nullptr) return cudaErrorInitializationError;
   emulator::Memory& memory = context.device()->memory();
   const Address address = address_of(pointer);
+  if (Status status = cudaSuccess; release_pooled(context, pointer, status)) return status;
   const Allocation* allocation = memory.find(address);
   const bool ours = allocation != nullptr && allocation->base == address &&
                     (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed);
-  if (!ours) return cudaErrorInvalidValue;
+  if (!ours) return refuse_free(context, address);
   if (const auto tensor = context.tensors.find(address); tensor != context.tensors.end()) {
     if (context.call.running)
       context.violate("interface", "freed-tensor", {}, fmt::format("the launcher frees '{}', which belongs to its caller", tensor->second.name));
@@ -180,20 +199,14 @@ Status release(Context& context, void* pointer) {
   return cudaSuccess;
 }
 
-Status release_async(Context& context, void* pointer, void* handle) {
-  Stream* stream = context.find_stream(handle);
-  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  const Status status = release(context, pointer);
-  return status != cudaSuccess ? status : settle(context, *stream, "cudaFreeAsync", 0, Wait::no);
-}
-
 Status host_release(Context& context, void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
   if (context.device() == nullptr) return cudaErrorInitializationError;
   emulator::Memory& memory = context.device()->memory();
   const Address address = address_of(pointer);
   const Allocation* allocation = memory.find(address);
-  if (allocation == nullptr || allocation->base != address || allocation->kind != MemoryKind::pinned) return cudaErrorInvalidValue;
+  const bool ours = allocation != nullptr && allocation->base == address && allocation->kind == MemoryKind::pinned && !allocation->foreign;
+  if (!ours) return refuse_free(context, address);
   context.call.allocated.erase(address);
   memory.free(address);
   return cudaSuccess;
@@ -203,50 +216,80 @@ Status copy(Context& context, void* to, const void* from, std::size_t bytes, int
   return copy_rows(context, to, from, {bytes, bytes, bytes, 1}, kind, stream, wait);
 }
 
-Status copy_rows(Context& context, void* to, const void* from, const Rows& rows, int kind, void* handle, Wait wait) {
-  if (kind < kHostToHost || kind > kCopyDefault) return cudaErrorInvalidMemcpyDirection;
+Status copy_rows(Context& context, void* to, const void* from, const Rows& rows, int kind, void* stream, Wait wait) {
+  if (rows.height > 1 && (rows.width > rows.to_pitch || rows.width > rows.from_pitch)) return cudaErrorInvalidPitchValue;
+  CopyWork work;
+  work.to = {to, rows.to_pitch, rows.to_pitch * rows.height};
+  work.from = {const_cast<void*>(from), rows.from_pitch, rows.from_pitch * rows.height};
+  work.width = rows.width, work.height = rows.height, work.kind = kind;
+  return copy(context, std::move(work), stream, wait);
+}
+
+Status copy(Context& context, CopyWork work, void* handle, Wait wait) {
+  if (work.kind < kHostToHost || work.kind > kCopyDefault) return cudaErrorInvalidMemcpyDirection;
   Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (context.device() == nullptr) return cudaErrorInitializationError;
-  if (rows.height > 1 && (rows.width > rows.to_pitch || rows.width > rows.from_pitch)) return cudaErrorInvalidPitchValue;
-  if (rows.width == 0 || rows.height == 0) return cudaSuccess;
+  if (work.width == 0 || work.height == 0 || work.depth == 0) return cudaSuccess;
+  if (const Status status = submit(context, *stream, std::move(work)); status != cudaSuccess) return status;
+  if (wait == Wait::yes) context.timeline.host_waits_for(stream->index);
+  return cudaSuccess;
+}
+
+Status perform(Context& context, Stream& stream, const CopyWork& work) {
   std::size_t to_span = 0, from_span = 0;
-  if (__builtin_mul_overflow(rows.to_pitch, rows.height - 1, &to_span) || __builtin_add_overflow(to_span, rows.width, &to_span) ||
-      __builtin_mul_overflow(rows.from_pitch, rows.height - 1, &from_span) || __builtin_add_overflow(from_span, rows.width, &from_span))
-    return cudaErrorInvalidValue;
-  Place target, source;
-  if (!locate(context, to, to_span, target) || !locate(context, from, from_span, source)) return cudaErrorInvalidValue;
-  if (const Status status = check_direction(target, source, kind); status != cudaSuccess) return status;
-  const double us = copy_us(context, target, source, rows.width * rows.height);
-  for (std::size_t row = 0; row < rows.height; ++row) {
-    move_bytes(context, target, source, rows.width);
-    target.bytes += rows.to_pitch, target.offset += rows.to_pitch;
-    source.bytes += rows.from_pitch, source.offset += rows.from_pitch;
+  if (!span_of(work.to, work.width, work.height, work.depth, to_span) || !span_of(work.from, work.width, work.height, work.depth, from_span)) return cudaErrorInvalidValue;
+  Place to, from;
+  if (!locate(context, work.to.pointer, to_span, to) || !locate(context, work.from.pointer, from_span, from)) return cudaErrorInvalidValue;
+  if (const Status status = check_direction(to, from, work.kind); status != cudaSuccess) return status;
+  const std::size_t bytes = work.width * work.height * work.depth;
+  const double us = copy_us(context, to, from, bytes);
+  const bool dense = work.to.pitch == work.width && work.from.pitch == work.width && work.depth == 1;
+  if (dense) {
+    move_bytes(context, to, from, bytes);
+  } else {
+    for (std::size_t z = 0; z < work.depth; ++z)
+      for (std::size_t y = 0; y < work.height; ++y)
+        move_bytes(context, at(to, work.to, y, z), at(from, work.from, y, z), work.width);
   }
-  return settle(context, *stream, fmt::format("a copy of {} bytes", rows.width * rows.height), us, wait);
+  context.issue(stream, fmt::format("a copy of {} bytes", bytes), us);
+  return cudaSuccess;
 }
 
 Status fill(Context& context, void* to, int value, std::size_t bytes, void* stream) {
   return fill_rows(context, to, bytes, value, bytes, 1, stream);
 }
 
-Status fill_rows(Context& context, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, void* handle) {
+Status fill_rows(Context& context, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, void* stream) {
+  if (height > 1 && width > pitch) return cudaErrorInvalidValue;
+  return fill(context, {{to, pitch, pitch * height}, static_cast<unsigned>(value) & 0xff, 1, width, height, 1}, stream);
+}
+
+Status fill(Context& context, const FillWork& work, void* handle) {
   Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (context.device() == nullptr) return cudaErrorInitializationError;
-  if (height > 1 && width > pitch) return cudaErrorInvalidValue;
-  if (width == 0 || height == 0) return cudaSuccess;
+  if (work.width == 0 || work.height == 0 || work.depth == 0) return cudaSuccess;
+  return submit(context, *stream, work);
+}
+
+Status perform(Context& context, Stream& stream, const FillWork& work) {
+  const std::size_t width = work.width * work.element_bytes;
   std::size_t span = 0;
-  if (__builtin_mul_overflow(pitch, height - 1, &span) || __builtin_add_overflow(span, width, &span)) return cudaErrorInvalidValue;
+  if (!span_of(work.to, width, work.height, work.depth, span)) return cudaErrorInvalidValue;
   Place place;
-  if (!locate(context, to, span, place) || !place.on_device()) return cudaErrorInvalidValue;
-  const double us = copy_us(context, place, place, width * height);
-  for (std::size_t row = 0; row < height; ++row) {
-    std::memset(place.bytes, value, width);
-    mark_from_device(*place.allocation, place.offset, width);
-    place.bytes += pitch, place.offset += pitch;
+  if (!locate(context, work.to.pointer, span, place) || !place.on_device()) return cudaErrorInvalidValue;
+  for (std::size_t z = 0; z < work.depth; ++z) {
+    for (std::size_t y = 0; y < work.height; ++y) {
+      const Place row = at(place, work.to, y, z);
+      if (work.element_bytes == 1) std::memset(row.bytes, static_cast<int>(work.value), width);
+      else for (std::size_t x = 0; x < work.width; ++x) std::memcpy(row.bytes + x * work.element_bytes, &work.value, work.element_bytes);
+      mark_from_device(*row.allocation, row.offset, width);
+    }
   }
-  return settle(context, *stream, fmt::format("a fill of {} bytes", width * height), us, Wait::no);
+  const std::size_t bytes = width * work.height * work.depth;
+  context.issue(stream, fmt::format("a fill of {} bytes", bytes), copy_us(context, place, place, bytes));
+  return cudaSuccess;
 }
 
 Status symbol_address(Context& context, void** pointer, const void* symbol) {

@@ -6,24 +6,34 @@
 
 #include "cudart/abi.h"
 #include "cudart/context.h"
+#include "cudart/work.h"
 
 namespace kforge::cudart {
 
 Status allocate(Context& context, void** pointer, std::size_t bytes, emulator::MemoryKind kind);
-Status allocate_async(Context& context, void** pointer, std::size_t bytes, void* stream);
 Status allocate_pitch(Context& context, void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
 Status host_allocate(Context& context, void** pointer, std::size_t bytes, unsigned flags);
 Status allocate_managed(Context& context, void** pointer, std::size_t bytes, unsigned flags);
 Status release(Context& context, void* pointer);
-Status release_async(Context& context, void* pointer, void* stream);
 Status host_release(Context& context, void* pointer);
 
 struct Rows { std::size_t to_pitch, from_pitch, width, height; };   // bytes
 enum class Wait : bool { no, yes };
 Status copy(Context& context, void* to, const void* from, std::size_t bytes, int kind, void* stream, Wait wait);
 Status copy_rows(Context& context, void* to, const void* from, const Rows& rows, int kind, void* stream, Wait wait);
+Status copy(Context& context, CopyWork work, void* stream, Wait wait);
 Status fill(Context& context, void* to, int value, std::size_t bytes, void* stream);
+Status fill(Context& context, const FillWork& work, void* stream);
 Status fill_rows(Context& context, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, void* stream);
+
+Status register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags);
+Status unregister_host(Context& context, void* pointer);
+Status host_flags(Context& context, unsigned* flags, void* pointer);
+Status allocate_3d(Context& context, PitchedPtr* pointer, Extent extent);
+Status fill_3d(Context& context, PitchedPtr to, int value, Extent extent, void* stream);
+Status copy_batch(Context& context, void* const* to, const void* const* from, const std::size_t* bytes, std::size_t count, void* stream);
+Status range_attribute(Context& context, void* data, std::size_t bytes, int attribute, const void* pointer, std::size_t count);
+Status range_attributes(Context& context, void** data, std::size_t* bytes, int* attributes, std::size_t n, const void* pointer, std::size_t count);
 
 Status symbol_address(Context& context, void** pointer, const void* symbol);
 Status symbol_size(Context& context, std::size_t* bytes, const void* symbol);

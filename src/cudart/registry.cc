@@ -1,12 +1,14 @@
 #include "cudart/registry.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cudart/abi.h"
 #include "ptx/fatbin.h"
+#include "ptx/link.h"
 #include "ptx/parser.h"
 
 namespace kforge::cudart {
@@ -16,6 +18,41 @@ std::span<const std::byte> bytes_of(const void* wrapper_pointer) {
   const auto* wrapper = static_cast<const FatbinWrapper*>(wrapper_pointer);
   if (wrapper == nullptr || wrapper->magic != ptx::kFatbinWrapperMagic || wrapper->fatbin == nullptr) return {};
   return {static_cast<const std::byte*>(wrapper->fatbin), ptx::fatbin_size(wrapper->fatbin)};
+}
+
+// What the program loaded itself, as if it came in a fatbin.
+ptx::Fatbin fatbin_of(const std::string& data) {
+  const auto bytes = std::as_bytes(std::span(data.data(), data.size()));
+  if (data.find(".version") != std::string::npos && !data.starts_with("\x7f" "ELF") && ptx::fatbin_size(bytes.data()) == 0)
+    return {{{ptx::FatbinEntry::Kind::ptx, ptx::ptx_target(data).sm, data}}, {}};
+  if (!data.starts_with("\x7f" "ELF")) return ptx::read_fatbin(bytes);
+  const auto section = ptx::fatbin_section(bytes);
+  if (!section.empty()) return ptx::read_fatbin(section);
+  return {{{ptx::FatbinEntry::Kind::cubin, 0, data}}, {}};
+}
+
+// The parts of a program of separate compilation (nvcc -rdc=true): the wrapper of what nvlink made lists their fatbins.
+std::vector<ptx::Fatbin> parts_of(const void* wrapper_pointer) {
+  constexpr std::uint32_t kLinked = 2;
+  const auto* wrapper = static_cast<const FatbinWrapper*>(wrapper_pointer);
+  std::vector<ptx::Fatbin> parts;
+  if (wrapper == nullptr || wrapper->magic != ptx::kFatbinWrapperMagic || wrapper->version != kLinked) return parts;
+  for (const auto* part = static_cast<const void* const*>(wrapper->more); part != nullptr && *part != nullptr; ++part)
+    if (const std::uint64_t bytes = ptx::fatbin_size(*part); bytes != 0) parts.push_back(ptx::read_fatbin({static_cast<const std::byte*>(*part), bytes}));
+  return parts;
+}
+
+// Null PTX, without an error, when a part has none for the GPU.
+Expected<std::shared_ptr<const ptx::Module>> link_parts(const std::vector<ptx::Fatbin>& parts, std::uint32_t sm) {
+  std::vector<ptx::Module> modules;
+  for (const ptx::Fatbin& part : parts) {
+    const ptx::FatbinEntry* entry = ptx::best_ptx(part, sm);
+    if (entry == nullptr) return nullptr;
+    auto module = ptx::parse(entry->data, "<embedded PTX>");
+    if (!module) return Unexpected(module.error());
+    modules.push_back(std::move(*module));
+  }
+  return ptx::link(std::move(modules)).map([](ptx::Module linked) { return std::make_shared<const ptx::Module>(std::move(linked)); });
 }
 
 std::string targets_of(const ptx::Fatbin& fatbin) {
@@ -54,6 +91,17 @@ Image* Registry::add(const void* wrapper) {
   return images_.back().get();
 }
 
+Image* Registry::add_data(std::string data) {
+  images_.push_back(std::make_unique<Image>());
+  images_.back()->data = std::move(data);
+  return images_.back().get();
+}
+
+KernelRecord* Registry::kernel_named(const Image& image, std::string_view name) const {
+  const auto found = std::find_if(image.kernels.begin(), image.kernels.end(), [&](const auto& kernel) { return kernel->name == name; });
+  return found == image.kernels.end() ? nullptr : found->get();
+}
+
 bool Registry::known(const Image* image) const {
   return std::any_of(images_.begin(), images_.end(), [&](const auto& known) { return known.get() == image; });
 }
@@ -70,7 +118,7 @@ void Registry::add_kernel(Image* image, const void* host, std::string name) {
   auto record = std::make_unique<KernelRecord>();
   record->image = image;
   record->name = std::move(name);
-  kernels_[host] = record.get();
+  if (host != nullptr) kernels_[host] = record.get();
   kernel_records_.insert(record.get());
   image->kernels.push_back(std::move(record));
 }
@@ -95,22 +143,30 @@ VariableRecord* Registry::find_variable(const void* host) const {
 Status Registry::load(Image& image, emulator::Device& device) {
   if (std::exchange(image.tried, true)) return image.status;
   const auto sm = static_cast<std::uint32_t>(device.sheet().sm());
-  const auto bytes = bytes_of(image.wrapper);
-  if (bytes.empty()) return refuse(image, cudaErrorInvalidKernelImage, "the registered image is no fatbin");
-  const ptx::Fatbin fatbin = ptx::read_fatbin(bytes);
-  const ptx::FatbinEntry* entry = ptx::best_ptx(fatbin, sm);
-  if (entry == nullptr) {
+  const ptx::Fatbin fatbin = image.wrapper != nullptr ? ptx::read_fatbin(bytes_of(image.wrapper)) : fatbin_of(image.data);
+  if (fatbin.entries.empty()) return refuse(image, cudaErrorInvalidKernelImage, "the image is neither PTX nor a fatbin" + (fatbin.error.empty() ? "" : ": " + fatbin.error));
+  const std::vector<ptx::Fatbin> parts = parts_of(image.wrapper);
+  if (!parts.empty()) {
+    auto linked = link_parts(parts, sm);
+    if (!linked) return refuse(image, cudaErrorInvalidPtx, to_string(linked.error()));
+    image.ptx = std::move(*linked);
+  } else if (const ptx::FatbinEntry* entry = ptx::best_ptx(fatbin, sm); entry != nullptr) {
+    auto module = ptx::parse(entry->data, "<embedded PTX>");
+    if (!module) return refuse(image, cudaErrorInvalidPtx, to_string(module.error()));
+    image.ptx = std::make_shared<const ptx::Module>(std::move(*module));
+  }
+  if (image.ptx == nullptr) {
     std::string why = fmt::format("no PTX in the program can run on sm_{} ({}); it holds: {}. Build it with -arch=sm_{} or lower",
-                                  sm, device.sheet().name, targets_of(fatbin), sm);
+                                  sm, device.sheet().name, targets_of(parts.empty() ? fatbin : parts.front()), sm);
     if (!fatbin.error.empty()) why += fmt::format(" (the fatbin was read in part: {})", fatbin.error);
     return refuse(image, cudaErrorNoKernelImageForDevice, std::move(why));
   }
-  auto module = ptx::parse(entry->data, "<embedded PTX>");
-  if (!module) return refuse(image, cudaErrorInvalidPtx, to_string(module.error()));
-  image.ptx = std::make_shared<const ptx::Module>(std::move(*module));
   auto loaded = device.load(image.ptx);
   if (!loaded) return refuse(image, cudaErrorInvalidPtx, to_string(loaded.error()));
   image.module = *loaded;
+  if (image.wrapper == nullptr && image.kernels.empty())
+    for (const ptx::Function& function : image.ptx->functions)
+      if (function.is_entry) add_kernel(&image, nullptr, function.name);
   resolve(image, device, ptx::best_cubin(fatbin, sm));
   return image.status = cudaSuccess;
 }

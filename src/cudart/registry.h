@@ -37,6 +37,7 @@ struct VariableRecord {
 
 struct Image {
   const void* wrapper = nullptr;
+  std::string data;                      // in place of a wrapper: what the program loaded itself
   std::vector<std::unique_ptr<KernelRecord>> kernels;
   std::vector<std::unique_ptr<VariableRecord>> variables;
   bool tried = false;
@@ -49,6 +50,9 @@ struct Image {
 class Registry {
  public:
   Image* add(const void* wrapper);
+  // A PTX text, a fatbin or an ELF file. After the load its kernels are there by name.
+  Image* add_data(std::string data);
+  KernelRecord* kernel_named(const Image& image, std::string_view name) const;
   void remove(Image* image, emulator::Device* device);
   // False when `handle` is not an image that is registered.
   bool known(const Image* image) const;

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "cudart/context.h"
+#include "cudart/pool_api.h"
 
 namespace kforge::cudart {
 namespace {
@@ -38,6 +39,37 @@ void append(evidence::LaunchLog from, evidence::LaunchLog& to) {
   if (to.ending == evidence::Ending::finished) to.ending = from.ending, to.ending_detail = std::move(from.ending_detail);
 }
 
+// Whether one of its texts speaks of the allocation with that label; "cudaMalloc #1" is not "cudaMalloc #12".
+bool names(const evidence::Violation& violation, const std::string& label) {
+  for (const std::string* text : {&violation.message, &violation.measured}) {
+    const std::size_t at = text->find(label);
+    if (at == std::string::npos) continue;
+    const std::size_t end = at + label.size();
+    if (end == text->size() || (*text)[end] < '0' || (*text)[end] > '9') return true;
+  }
+  return false;
+}
+
+nlohmann::json to_json(const std::vector<CallFrame>& frames) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const CallFrame& frame : frames) list.push_back({frame.module, frame.offset});
+  return list;
+}
+
+// Advice: what the program allocated and never freed, each allocation by its label.
+void report_leaks(Context& context) {
+  using emulator::MemoryKind;
+  constexpr std::size_t kMost = 50;
+  if (context.device_if_any() == nullptr) return;
+  std::size_t told = 0;
+  for (const emulator::Allocation* allocation : context.device_if_any()->memory().live()) {
+    const bool by_program = allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed || allocation->kind == MemoryKind::pinned;
+    if (!by_program || allocation->foreign || context.pools->graph_memory.contains(allocation->base) || ++told > kMost) continue;
+    context.violate("safety.leaks", "leak", {}, fmt::format("{} bytes of {} are never freed", allocation->size, allocation->label), true);
+  }
+  if (told > kMost) context.violate("safety.leaks", "leak", {}, fmt::format("{} further allocations are never freed", told - kMost), true);
+}
+
 }  // namespace
 
 bool Session::begin(Settings& settings) {
@@ -53,6 +85,7 @@ bool Session::begin(Settings& settings) {
   settings.checks.profile = json.value("profile", false);
   settings.seed = json.value("seed", settings.seed);
   limits_.thread_instructions = json.value("instructions", std::uint64_t{0});
+  sites_ = json.value("sites", false);
   folder_ = json.value("report", std::string{});
   written_ = std::chrono::steady_clock::now();
   return active();
@@ -62,6 +95,11 @@ void Session::add_launch(const emulator::LaunchResult& result) {
   ++launches_;
   thread_instructions_ += result.thread_instructions;
   seconds_ += result.seconds;
+}
+
+void Session::remember(const std::string& label) {
+  constexpr std::size_t kMost = 20000;
+  if (active() && sites_ && places_.size() < kMost) places_[label] = call_site();
 }
 
 void Session::report(Context& context, bool at_end) {
@@ -75,17 +113,23 @@ void Session::report(Context& context, bool at_end) {
 
 void Session::keep(Context& context) {
   if (!active() || context.device_if_any() == nullptr) return;
+  report_leaks(context);
   append(context.device_if_any()->take_log(), kept_);
   context.log.move_into(kept_);
 }
 
 void Session::write(Context& context, bool at_end) {
+  if (at_end) report_leaks(context);
   evidence::LaunchLog log = kept_;
   if (context.device_if_any() != nullptr) append(context.device_if_any()->peek_log(), log);
   CallLog(context.log).move_into(log);
   if (!context.settings.checks.profile)
     for (evidence::KernelProfile& kernel : log.kernels) kernel.lines.clear();
-  const nlohmann::json figures = {{"launches", launches_}, {"thread_instructions", thread_instructions_}, {"seconds", seconds_}, {"ended", at_end}};
+  nlohmann::json sites = nlohmann::json::object();
+  for (const evidence::Violation& violation : log.violations)
+    for (const auto& [label, frames] : places_)
+      if (names(violation, label)) sites[label] = to_json(frames);
+  const nlohmann::json figures = {{"sites", std::move(sites)}, {"launches", launches_}, {"thread_instructions", thread_instructions_}, {"seconds", seconds_}, {"ended", at_end}};
   // A report that cannot be written is missed by the reader, who says so.
   (void)write_file_atomic(fmt::format("{}/{}.json", folder_, ::getpid()), figures.dump() + "\n" + evidence::to_json(log));
   written_ = std::chrono::steady_clock::now();

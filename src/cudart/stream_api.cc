@@ -1,13 +1,25 @@
 #include "cudart/stream_api.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "cudart/capture.h"
+#include "cudart/work.h"
 
 namespace kforge::cudart {
 namespace {
 
 constexpr unsigned kNonBlocking = 1;
 constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+constexpr unsigned kExternal = 1;   // of event records and waits: a node of the graph, where the stream captures
 constexpr unsigned kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4;
+
+constexpr int kPriority = 8;
+
+bool is_stream_attribute(int attribute) {
+  constexpr int kKnown[] = {1, 3, kPriority, 9, 10};
+  return std::find(std::begin(kKnown), std::end(kKnown), attribute) != std::end(kKnown);
+}
 
 }  // namespace
 
@@ -24,6 +36,7 @@ Status destroy_stream(Context& context, void* stream) {
 Status synchronize_stream(Context& context, void* handle) {
   const Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (stream->capture) return spoil(*stream->capture, cudaErrorStreamCaptureUnsupported);
   context.timeline.host_waits_for(stream->index);
   return cudaSuccess;
 }
@@ -32,11 +45,18 @@ Status synchronize_stream(Context& context, void* handle) {
 Status query_stream(Context& context, void* handle) { return synchronize_stream(context, handle); }
 
 Status wait_event(Context& context, void* handle, void* event_handle, unsigned flags) {
-  const Stream* stream = context.find_stream(handle);
-  const Event* event = context.find_event(event_handle);
+  Stream* stream = context.find_stream(handle);
+  Event* event = context.find_event(event_handle);
   if (stream == nullptr || event == nullptr) return cudaErrorInvalidResourceHandle;
-  if (flags > 1) return cudaErrorInvalidValue;
-  if (event->recorded) context.timeline.wait(stream->index, *event->recorded);
+  if (flags > kExternal) return cudaErrorInvalidValue;
+  if (flags == 0 && (stream->capture || event->capture)) return capture_wait(*stream, *event);
+  return submit(context, *stream, WaitWork{event_handle});
+}
+
+Status perform(Context& context, Stream& stream, const WaitWork& work) {
+  const Event* event = context.find_event(work.event);
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  if (event->recorded) context.timeline.wait(stream.index, *event->recorded);
   return cudaSuccess;
 }
 
@@ -64,20 +84,44 @@ Status stream_id(Context& context, void* handle, unsigned long long* id) {
   return cudaSuccess;
 }
 
-Status is_capturing(Context& context, void* handle, int* status) {
-  if (context.find_stream(handle) == nullptr) return cudaErrorInvalidResourceHandle;
-  if (status == nullptr) return cudaErrorInvalidValue;
-  *status = 0;   // cudaStreamCaptureStatusNone
+// Values are kept and given back; none changes what the emulated device does.
+Status stream_attribute(Context& context, void* handle, int attribute, void* value) {
+  const Stream* stream = context.find_stream(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (value == nullptr || !is_stream_attribute(attribute)) return cudaErrorInvalidValue;
+  const auto known = stream->attributes.find(attribute);
+  std::memset(value, 0, kAttributeBytes);
+  if (known != stream->attributes.end()) std::memcpy(value, known->second.data(), kAttributeBytes);
+  else if (attribute == kPriority) std::memcpy(value, &stream->priority, sizeof stream->priority);
   return cudaSuccess;
 }
 
-// Its place in the stream is now: everything before it has run. It may not call CUDA, as on a GPU.
-Status launch_host_function(Context& context, void* handle, void (*function)(void*), void* data) {
-  const Stream* stream = context.find_stream(handle);
+Status set_stream_attribute(Context& context, void* handle, int attribute, const void* value) {
+  Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (function == nullptr) return cudaErrorInvalidValue;
-  context.issue(*stream, "a host function", 1);
-  function(data);
+  if (value == nullptr || !is_stream_attribute(attribute)) return cudaErrorInvalidValue;
+  std::memcpy(stream->attributes[attribute].data(), value, kAttributeBytes);
+  return cudaSuccess;
+}
+
+Status copy_stream_attributes(Context& context, void* to, void* from) {
+  Stream* target = context.find_stream(to);
+  const Stream* source = context.find_stream(from);
+  if (target == nullptr || source == nullptr) return cudaErrorInvalidResourceHandle;
+  target->attributes = source->attributes;
+  return cudaSuccess;
+}
+
+// Its place in the stream is now: everything before it has run. Without the lock, since it may wait for threads that call us.
+Status launch_host_function(Context& context, void* handle, void (*function)(void*), void* data) {
+  Stream* stream = context.find_stream(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  return function == nullptr ? cudaErrorInvalidValue : submit(context, *stream, HostWork{function, data});
+}
+
+Status perform(Context& context, Stream& stream, const HostWork& work) {
+  context.issue(stream, "a host function", 1);
+  context.without_lock([&] { work.function(work.data); });
   return cudaSuccess;
 }
 
@@ -85,8 +129,9 @@ Status add_callback(Context& context, void* handle, StreamCallback callback, voi
   const Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
+  if (stream->capture) return spoil(*stream->capture, cudaErrorStreamCaptureUnsupported);
   context.issue(*stream, "a host callback", 1);
-  callback(handle, cudaSuccess, data);
+  context.without_lock([&] { callback(handle, cudaSuccess, data); });
   return cudaSuccess;
 }
 
@@ -102,17 +147,26 @@ Status destroy_event(Context& context, void* event) {
 }
 
 Status record_event(Context& context, void* event_handle, void* handle, unsigned flags) {
-  const Stream* stream = context.find_stream(handle);
+  Stream* stream = context.find_stream(handle);
   Event* event = context.find_event(event_handle);
   if (stream == nullptr || event == nullptr) return cudaErrorInvalidResourceHandle;
-  if (flags > 1) return cudaErrorInvalidValue;
-  event->recorded = context.timeline.record(stream->index);
+  if (flags > kExternal) return cudaErrorInvalidValue;
+  event->capture = nullptr;
+  if (flags == 0 && stream->capture) return capture_record(*stream, *event);
+  return submit(context, *stream, RecordWork{event_handle});
+}
+
+Status perform(Context& context, Stream& stream, const RecordWork& work) {
+  Event* event = context.find_event(work.event);
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  event->recorded = context.timeline.record(stream.index);
   return cudaSuccess;
 }
 
 Status synchronize_event(Context& context, void* handle) {
   const Event* event = context.find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  if (event->capture) return spoil(*event->capture, cudaErrorCapturedEvent);
   if (event->recorded) context.timeline.host_waits(*event->recorded);
   return cudaSuccess;
 }

@@ -13,7 +13,10 @@ Status wait_event(Context& context, void* stream, void* event, unsigned flags);
 Status stream_flags(Context& context, void* stream, unsigned* flags);
 Status stream_priority(Context& context, void* stream, int* priority);
 Status stream_id(Context& context, void* stream, unsigned long long* id);
-Status is_capturing(Context& context, void* stream, int* status);
+// cudaLaunchAttributeID of streams: access policy (1), synchronisation policy (3), priority (8), memory domains (9, 10).
+Status stream_attribute(Context& context, void* stream, int attribute, void* value);
+Status set_stream_attribute(Context& context, void* stream, int attribute, const void* value);
+Status copy_stream_attributes(Context& context, void* to, void* from);
 Status launch_host_function(Context& context, void* stream, void (*function)(void*), void* data);
 using StreamCallback = void (*)(void* stream, int status, void* data);
 Status add_callback(Context& context, void* stream, StreamCallback callback, void* data, unsigned flags);

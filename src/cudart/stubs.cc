@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cudart/context.h"
+#include "cudart/unsupported.h"
 
 namespace kforge::cudart {
 namespace {
@@ -20,6 +21,8 @@ const char* kind_of(std::string_view name) {
   return "";
 }
 
+}  // namespace
+
 int unsupported(const char* name) {
   const Function function{name, Mode::plain, kind_of(name)};
   return run(function, [&](Context&) {
@@ -29,7 +32,6 @@ int unsupported(const char* name) {
   });
 }
 
-}  // namespace
 }  // namespace kforge::cudart
 
 #define KFORGE_EXPORT(name) \

@@ -39,6 +39,10 @@ Fault describe_global(const Allocation* nearest, Address address) {
   if (contains(nearest, address) && !nearest->live) return {"use-after-free", fmt::format("offset {} of {}, which was freed", address - nearest->base, named(*nearest))};
   if (nearest != nullptr && address - (nearest->base - kDeviceOffset) < nearest->size && nearest->kind == MemoryKind::device)
     return {"host-pointer", fmt::format("address 0x{:x}: a host address", address)};
+  // Beyond pinned or managed memory is out of bounds; anything else of the host's was never given to the device.
+  constexpr Address kNear = 1 << 20;
+  const bool near_visible = nearest != nullptr && nearest->base < kDeviceOffset && address + kNear >= nearest->base && address < nearest->base + nearest->size + kNear;
+  if (address < kDeviceOffset / 2 && !near_visible) return {"host-pointer", fmt::format("address 0x{:x}: memory of the host that no CUDA function allocated or registered", address)};
   return {"out-of-bounds", relation(nearest, address)};
 }
 

@@ -55,6 +55,7 @@ std::uint64_t distance(const Allocation& allocation, Address address) {
 
 struct Memory::Impl {
   std::map<Address, std::unique_ptr<Allocation>> all;   // live and freed; ranges never overlap
+  std::vector<std::unique_ptr<Allocation>> forgotten;   // host memory that was known once; observers may still hold pointers to it
   std::uint64_t in_use = 0;
   std::uint64_t capacity = ~std::uint64_t{0};
   std::uint64_t next_serial = 1;
@@ -63,7 +64,8 @@ struct Memory::Impl {
 Memory::Memory() : impl_(std::make_unique<Impl>()) {}
 
 Memory::~Memory() {
-  for (auto& [base, allocation] : impl_->all) unmap_guarded(allocation->data, allocation->size);
+  for (auto& [base, allocation] : impl_->all)
+    if (!allocation->foreign) unmap_guarded(allocation->data, allocation->size);
 }
 
 Allocation* Memory::allocate(std::uint64_t size, MemoryKind kind, std::string label) {
@@ -85,10 +87,33 @@ Allocation* Memory::allocate(std::uint64_t size, MemoryKind kind, std::string la
   return result;
 }
 
+Allocation* Memory::adopt(std::byte* data, std::uint64_t size, std::string label) {
+  const auto base = reinterpret_cast<Address>(data);
+  const auto after = impl_->all.upper_bound(base);
+  if (after != impl_->all.end() && after->first - base < size) return nullptr;
+  if (after != impl_->all.begin() && base - std::prev(after)->first < std::prev(after)->second->size) return nullptr;
+  auto allocation = std::make_unique<Allocation>();
+  allocation->data = data;
+  allocation->base = base;
+  allocation->size = size;
+  allocation->kind = MemoryKind::pinned;
+  allocation->foreign = true;
+  allocation->all_initialised = true;
+  allocation->label = std::move(label);
+  allocation->serial = impl_->next_serial++;
+  return impl_->all.emplace(base, std::move(allocation)).first->second.get();
+}
+
 bool Memory::free(Address base) {
   const auto found = impl_->all.find(base);
   if (found == impl_->all.end() || !found->second->live) return false;
   Allocation& allocation = *found->second;
+  if (allocation.foreign) {   // the program may register a part of it, or more, next time
+    allocation.live = false;
+    impl_->forgotten.push_back(std::move(found->second));
+    impl_->all.erase(found);
+    return true;
+  }
   retire(allocation.data, allocation.size);
   allocation.live = false;
   allocation.initialised = {};

@@ -27,6 +27,7 @@ struct Allocation {
   MemoryKind kind = MemoryKind::device;
   bool live = true;            // freed allocations stay listed (for the message), their bytes unmapped
   bool read_only = false;      // constants
+  bool foreign = false;        // the program's own host memory, registered: not ours to unmap
   std::string label;           // "x", "y", "workspace", a variable's name: used in messages
   std::uint64_t serial = 0;    // order of allocation
 
@@ -51,6 +52,8 @@ class Memory {
 
   // 256-byte aligned base; never returns a freed address again while `Memory` lives; null when size exceeds what is left.
   Allocation* allocate(std::uint64_t size, MemoryKind kind, std::string label = {});
+  // Makes memory of the host known under its own address, as pinned memory, until free(). Null when it overlaps a live allocation.
+  Allocation* adopt(std::byte* data, std::uint64_t size, std::string label);
   // False when `base` is not the start of a live allocation.
   bool free(Address base);
   // The live allocation that contains the address; null when none. O(log n); callers cache the result.

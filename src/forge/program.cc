@@ -17,6 +17,7 @@
 #include "base/foreground.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "build/compile.h"
 #include "build/program.h"
 #include "evidence/unsupported.h"
 #include "forge/judge_candidate.h"
@@ -35,7 +36,7 @@ constexpr int kOldestRuntime = 12, kNewestRuntime = 13;
 Expected<build::BinaryFacts> check_binary(const std::string& path) {
   auto facts = build::inspect_binary(path);
   if (!facts) return facts;
-  if (facts->device_code && facts->runtime == 0 && !facts->driver)
+  if (facts->static_runtime && facts->runtime == 0)
     return fail(ErrorCode::bad_input, "the program holds device code and links the CUDA runtime statically, so that no other can take its place", {path},
                 "build it with nvcc -cudart shared, or give its sources to kforge run");
   if (facts->runtime != 0 && (facts->runtime < kOldestRuntime || facts->runtime > kNewestRuntime))
@@ -44,11 +45,29 @@ Expected<build::BinaryFacts> check_binary(const std::string& path) {
   return facts;
 }
 
-struct Target { std::string path; int runtime = kNewestRuntime; };
+struct Target {
+  std::string path;
+  int runtime = kNewestRuntime;
+  bool uses_nvrtc = false;
+};
+
+Expected<void> find_existing(const ProgramOptions& options, Target& target) {
+  if (options.files.size() > 1)
+    return fail(ErrorCode::bad_input, "two programs cannot be run at once", {options.files[1]}, "put -- before the program's own arguments");
+  std::error_code ignored;
+  if (target.path.find('/') == std::string::npos && !fs::exists(target.path, ignored)) {
+    const auto found = find_program(target.path);
+    if (!found) return fail(ErrorCode::bad_input, "there is no such program or source file", {target.path});
+    target.path = found->string();
+  }
+  target.path = fs::absolute(target.path, ignored).string();
+  return {};
+}
 
 // The sources built, or the program as it is. An empty path: it did not build, and `run` says why.
 Expected<Target> target_of(const ProgramOptions& options, const hardware::DataSheet& sheet, ProgramRun& run) {
-  Target target{options.files.front()};
+  Target target;
+  target.path = options.files.front();
   if (build::is_program_source(target.path)) {
     build::ProgramRequest request;
     request.sources = options.files;
@@ -59,20 +78,12 @@ Expected<Target> target_of(const ProgramOptions& options, const hardware::DataSh
     run.build_seconds = program->seconds;
     run.build_output = std::move(program->output);
     target.path = program->ok ? program->path : "";
-    return target;
-  }
-  if (options.files.size() > 1)
-    return fail(ErrorCode::bad_input, "two programs cannot be run at once", {options.files[1]}, "put -- before the program's own arguments");
-  std::error_code ignored;
-  if (target.path.find('/') == std::string::npos && !fs::exists(target.path, ignored)) {
-    const auto found = find_program(target.path);
-    if (!found) return fail(ErrorCode::bad_input, "there is no such program or source file", {target.path});
-    target.path = found->string();
-  }
+    if (!program->ok) return target;
+  } else if (auto found = find_existing(options, target); !found) return Unexpected(found.error());
   const auto facts = check_binary(target.path);
   if (!facts) return Unexpected(facts.error());
   if (facts->runtime != 0) target.runtime = facts->runtime;
-  target.path = fs::absolute(target.path, ignored).string();
+  for (const std::string& library : facts->libraries) target.uses_nvrtc |= library.starts_with("libnvrtc.so");
   return target;
 }
 
@@ -89,6 +100,12 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
 std::string before_path(const std::string& folder, const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr || *value == 0 ? folder : folder + ":" + value;
+}
+
+// ":FOLDER" of the toolkit's other libraries (NVRTC), which are not always where the loader looks.
+std::string toolkit_libraries() {
+  const std::string library = build::find_nvrtc_library();
+  return library.empty() ? "" : ":" + fs::path(library).parent_path().string();
 }
 
 // How the program ended, as the shell would say it.
@@ -143,12 +160,14 @@ Expected<ProgramRun> run_program(const ProgramOptions& options) {
   const auto folder = TemporaryDirectory::create("kforge-run");
   if (!folder) return Unexpected(folder.error());
   const nlohmann::json wanted = {{"sheet", forge::sheet_name(options.gpu)}, {"safety", checks->needs_observers}, {"profile", options.profile},
-                                 {"seed", options.seed}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};
+                                 {"seed", options.seed}, {"sites", !checks->contracts.empty()}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};
   const std::string libraries = (fs::path(*runtime).parent_path() / (target->runtime == kNewestRuntime ? "cudart" : "cudart12")).string();
   ForegroundRequest request;
   request.arguments = {target->path};
   request.arguments.insert(request.arguments.end(), options.arguments.begin(), options.arguments.end());
-  request.environment = environment_with({{"LD_LIBRARY_PATH", before_path(libraries, "LD_LIBRARY_PATH")}, {"KFORGE_RUN", wanted.dump()}});
+  std::vector<std::pair<std::string, std::string>> variables = {{"LD_LIBRARY_PATH", before_path(libraries, "LD_LIBRARY_PATH") + toolkit_libraries()}, {"KFORGE_RUN", wanted.dump()}};
+  if (target->uses_nvrtc) variables.emplace_back("LD_PRELOAD", before_path((fs::path(*runtime).parent_path() / "libkforge_nvrtc.so").string(), "LD_PRELOAD"));
+  request.environment = environment_with(variables);
   if (options.limit_seconds > 0) request.wall_seconds = options.limit_seconds;
   const auto ended = run_in_foreground(request);
   if (!ended) return Unexpected(ended.error());

@@ -1,12 +1,14 @@
 #include "forge/program_report.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "forge/host_lines.h"
 #include "judge/findings.h"
 #include "kforge/program.h"
 
@@ -20,20 +22,20 @@ using evidence::LaunchLog;
 struct CheckRow {
   const char* name;
   const char* contract;
-  bool fast;
+  bool fast, observer;                   // part of "fast"; needs the observers of every access
   const char* what;
 };
 constexpr CheckRow kChecks[] = {
-    {"bounds", "safety.bounds", true, "every access inside a live allocation and aligned; freed once"},
-    {"barriers", "safety.barriers", true, "barriers, shuffles and warp-synchronous operations reached by all live lanes they name"},
-    {"hang", "run.hang", true, "no deadlock"},
-    {"limit", "run.limit", true, "within --limit"},
-    {"launch", "launch.limits", true, "launches within the GPU's limits"},
-    {"portability", "portability", true, "device code that the GPU can run"},
-    {"leaks", "safety.leaks", true, "advice: allocations that are never freed"},
-    {"uninitialised", "safety.uninitialised", false, "nothing unwritten decides an address, a branch or a result"},
-    {"races", "safety.races", false, "no two unordered conflicting accesses, shared and global"},
-    {"async", "safety.async", false, "copies in flight are waited for"},
+    {"bounds", "safety.bounds", true, false, "every access inside a live allocation and aligned; freed once"},
+    {"barriers", "safety.barriers", true, false, "barriers, shuffles and warp-synchronous operations reached by all live lanes they name"},
+    {"hang", "run.hang", true, false, "no deadlock"},
+    {"limit", "run.limit", true, false, "within --limit"},
+    {"launch", "launch.limits", true, false, "launches within the GPU's limits"},
+    {"portability", "portability", true, false, "device code that the GPU can run"},
+    {"leaks", "safety.leaks", false, false, "advice: allocations that are never freed"},
+    {"uninitialised", "safety.uninitialised", false, true, "nothing unwritten decides an address, a branch or a result"},
+    {"races", "safety.races", false, true, "no two unordered conflicting accesses, shared and global"},
+    {"async", "safety.async", false, true, "copies in flight are waited for"},
 };
 
 void merge(std::vector<evidence::KernelProfile>& kernels, evidence::KernelProfile&& more) {
@@ -60,6 +62,26 @@ void add(LaunchLog&& log, ProgramReport& report) {
   if (report.log.ending == evidence::Ending::finished) report.log.ending = log.ending, report.log.ending_detail = std::move(log.ending_detail);
 }
 
+// Host-side violations carry addresses in place of lines (cudart/session.h).
+void find_lines(LaunchLog& log, HostLines& lines) {
+  for (evidence::Violation& violation : log.violations) {
+    std::vector<HostAddress> frames;
+    for (const evidence::SourceFrame& frame : violation.where.frames)
+      if (frame.line == 0 && frame.function.starts_with('+'))
+        if (const auto offset = parse_unsigned(std::string_view(frame.function).substr(1))) frames.push_back({frame.file, *offset});
+    if (!frames.empty()) violation.where = lines.resolve(frames);
+  }
+}
+
+void read_places(const Json& sites, HostLines& lines, ProgramReport& report) {
+  for (const auto& [label, list] : sites.items()) {
+    std::vector<HostAddress> frames;
+    for (const Json& frame : list)
+      if (frame.is_array() && frame.size() == 2 && frame[0].is_string() && frame[1].is_number_unsigned()) frames.push_back({frame[0], frame[1]});
+    report.places[label] = lines.resolve(frames);
+  }
+}
+
 void read_one(const fs::path& path, ProgramReport& report) {
   const auto text = read_file(path);
   const std::size_t line = text ? text->find('\n') : std::string::npos;
@@ -78,7 +100,22 @@ void read_one(const fs::path& path, ProgramReport& report) {
   report.thread_instructions += figures.value("thread_instructions", std::uint64_t{0});
   report.seconds += figures.value("seconds", 0.0);
   report.complete = report.complete && figures.value("ended", false);
+  HostLines lines;
+  find_lines(log, lines);
+  if (figures.contains("sites")) read_places(figures["sites"], lines, report);
   add(std::move(log), report);
+}
+
+// Says where each allocation was made that the finding speaks of.
+Finding with_places(Finding finding, const ProgramReport& report) {
+  const std::string text = finding.message + " " + finding.measured + " ";
+  for (const auto& [label, position] : report.places) {
+    const std::size_t at = text.find(label);
+    if (at == std::string::npos || std::isdigit(static_cast<unsigned char>(text[at + label.size()])) != 0 || position.frames.empty()) continue;
+    if (finding.line == 0 && finding.kernel.empty()) finding.file = position.frames.front().file, finding.line = position.frames.front().line;
+    finding.details.push_back(fmt::format("{}: {}:{}", label, position.frames.front().file, position.frames.front().line));
+  }
+  return finding;
 }
 
 Json metrics_of(const evidence::Counters& counters) {
@@ -118,7 +155,7 @@ Expected<CheckChoice> choose_checks(const std::string& wanted) {
   CheckChoice choice;
   const auto take = [&](const CheckRow& row) {
     choice.contracts.emplace_back(row.contract);
-    choice.needs_observers |= !row.fast;
+    choice.needs_observers |= row.observer;
   };
   if (wanted == "none") return choice;
   if (wanted == "fast" || wanted == "all") {
@@ -142,7 +179,7 @@ std::vector<Finding> program_findings(const ProgramReport& report, const CheckCh
   judge::FindingSet findings;
   const auto chosen = [&](const std::string& contract) { return std::find(checks.contracts.begin(), checks.contracts.end(), contract) != checks.contracts.end(); };
   for (const evidence::Violation& violation : report.log.violations)
-    if (chosen(violation.contract)) findings.add(judge::to_finding(violation, source));
+    if (chosen(violation.contract)) findings.add(with_places(judge::to_finding(violation, source), report));
   const auto ended = [&](const char* contract) {
     if (!chosen(contract) || findings.has_error(contract)) return;
     Finding finding = judge::make_finding(contract, {}, source);

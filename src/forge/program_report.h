@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ProgramReport {
   bool any = false;                      // some process used the device
   bool complete = true;                  // each of them came to its end
   evidence::LaunchLog log;
+  std::map<std::string, evidence::SourcePosition> places;   // of allocations that the log speaks of, by label
   std::string damaged;                   // why a report could not be read; ""
 };
 

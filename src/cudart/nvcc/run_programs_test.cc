@@ -97,6 +97,21 @@ TEST_F(Programs, OrdinaryProgramsRun) {
   EXPECT_EQ(result.out, "good\n") << result.err;
 }
 
+TEST_F(Programs, GraphsRunWhetherBuiltOrCaptured) {
+  const ProcessResult result = built_and_run("graphs", {"-arch=sm_90"});
+  EXPECT_EQ(result.out, "good\n") << result.err;
+}
+
+TEST_F(Programs, MemoryHasAllItsForms) {
+  const ProcessResult result = built_and_run("memory_forms", {"-arch=sm_90"});
+  EXPECT_EQ(result.out, "good\n") << result.err;
+}
+
+TEST_F(Programs, TheDriverApiServesModulesAndLaunches) {
+  const ProcessResult result = built_and_run("driver", {"-arch=sm_90", "-lcuda"});
+  EXPECT_EQ(result.out, "good\n") << result.err;
+}
+
 TEST_F(Programs, PreloadingServesAsWell) {
   const std::string program = build(*nvcc, "basics", {"-arch=sm_90"});
   const ProcessResult result = run({program}, {"LD_LIBRARY_PATH=", "LD_PRELOAD=" KFORGE_BINARY_DIR "/bin/libkforge_cudart.so"});

@@ -1,0 +1,170 @@
+// `kforge run` end to end. nvcc builds the programs; where there is none, the tests skip themselves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "build/builder.h"
+
+namespace kforge {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kPrograms = KFORGE_SOURCE_DIR "/tests/run/programs/";
+
+ProcessResult execute(std::vector<std::string> arguments) {
+  ProcessRequest request;
+  request.arguments = std::move(arguments);
+  request.limits.wall_seconds = 120;
+  const auto result = run_process(request);
+  EXPECT_TRUE(result) << (result ? "" : to_string(result.error()));
+  return result ? *result : ProcessResult{};
+}
+
+ProcessResult kforge_run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {KFORGE_BINARY_DIR "/bin/kforge", "run"});
+  return execute(std::move(arguments));
+}
+
+struct RunProgram : ::testing::Test {
+  void SetUp() override {
+    if (!build::find_toolchain()) GTEST_SKIP() << "no nvcc on this machine";
+  }
+  static ProcessResult fault(const std::string& name, const std::string& checks = "fast", std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {kPrograms + "faults.cu", "--checks", checks};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--", name});
+    return kforge_run(std::move(arguments));
+  }
+};
+
+TEST_F(RunProgram, OutputAndExitCodePassThrough) {
+  const ProcessResult right = fault("none", "all");
+  EXPECT_EQ(right.exit_status, 0) << right.err;
+  EXPECT_EQ(right.out, "none: cudaSuccess\n");
+  EXPECT_THAT(right.err, IsEmpty());
+  EXPECT_EQ(fault("exit-code").exit_status, 7);
+}
+
+TEST_F(RunProgram, FindingsNameLineAndAllocationAndMakeTheExitCode86) {
+  const ProcessResult bounds = fault("bounds");
+  EXPECT_EQ(bounds.exit_status, 86) << bounds.err;
+  EXPECT_EQ(bounds.out, "bounds: cudaErrorIllegalAddress\n");
+  EXPECT_THAT(bounds.err, AllOf(HasSubstr("data[index] = 1;   // here"), HasSubstr("safety.bounds"), HasSubstr("cudaMalloc #1"), HasSubstr("faults.cu:40"), HasSubstr("write_at")));
+  const ProcessResult freed = fault("use-after-free");
+  EXPECT_EQ(freed.exit_status, 86);
+  EXPECT_THAT(freed.err, AllOf(HasSubstr("freed"), HasSubstr("faults.cu:40")));
+  const ProcessResult twice = fault("double-free");
+  EXPECT_EQ(twice.exit_status, 86);
+  EXPECT_THAT(twice.err, AllOf(HasSubstr("cudaFree(data);   // again"), HasSubstr("freed before")));
+  const ProcessResult host = fault("host-pointer");
+  EXPECT_EQ(host.exit_status, 86);
+  EXPECT_THAT(host.err, HasSubstr("memory of the host that no CUDA function allocated or registered"));
+  const ProcessResult copy = fault("copy");
+  EXPECT_EQ(copy.exit_status, 86);
+  EXPECT_THAT(copy.err, AllOf(HasSubstr("260 bytes"), HasSubstr("cudaMemcpy(host, data")));
+  const ProcessResult launch = fault("launch");
+  EXPECT_EQ(launch.exit_status, 86);
+  EXPECT_THAT(launch.err, AllOf(HasSubstr("2000 threads"), HasSubstr("launch.limits")));
+}
+
+TEST_F(RunProgram, LevelsOfCheckingDifferInWhatTheySee) {
+  EXPECT_EQ(fault("race", "fast").exit_status, 0);
+  EXPECT_EQ(fault("race", "uninitialised").exit_status, 0);
+  const ProcessResult race = fault("race", "races");
+  EXPECT_EQ(race.exit_status, 86);
+  EXPECT_THAT(race.err, HasSubstr("safety.races"));
+  EXPECT_EQ(fault("uninitialised", "fast").exit_status, 0);
+  EXPECT_EQ(fault("uninitialised", "all").exit_status, 86);
+  EXPECT_EQ(fault("bounds", "none").exit_status, 0);
+  EXPECT_THAT(fault("bounds", "none").err, IsEmpty());
+  const ProcessResult leak = fault("leak", "all");
+  EXPECT_EQ(leak.exit_status, 0);
+  EXPECT_THAT(leak.err, AllOf(HasSubstr("256 bytes of cudaMalloc #1 are never freed"), HasSubstr("faults.cu:40")));
+  EXPECT_EQ(fault("none", "everything").exit_status, 125);
+}
+
+TEST_F(RunProgram, AFailedAssertIsTheProgramsOwnAffair) {
+  const ProcessResult result = fault("assert", "all");
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(result.out, "assert: cudaErrorAssert\n");
+  EXPECT_THAT(result.err, HasSubstr("value < 3"));
+}
+
+TEST_F(RunProgram, CrashesHangsAndLimitsEnd) {
+  const ProcessResult crash = fault("crash");
+  EXPECT_EQ(crash.exit_status, 139);
+  EXPECT_THAT(crash.err, HasSubstr("through a device pointer"));
+  const ProcessResult hang = fault("hang");
+  EXPECT_EQ(hang.exit_status, 86);
+  EXPECT_THAT(hang.err, HasSubstr("run.hang"));
+  const ProcessResult work = fault("work", "fast", {"--limit", "1e6"});
+  EXPECT_EQ(work.exit_status, 86);
+  EXPECT_THAT(work.err, HasSubstr("run.limit"));
+  EXPECT_EQ(fault("none", "fast", {"--limit", "soon"}).exit_status, 2);
+}
+
+TEST_F(RunProgram, StatsAndProfileTellWhatRan) {
+  const auto folder = TemporaryDirectory::create("run_profile");
+  const std::string file = folder->path() / "profile.json";
+  const ProcessResult result = fault("race", "fast", {"--stats", "--profile", file});
+  EXPECT_THAT(result.err, AllOf(HasSubstr("1 launches of 1 kernels"), HasSubstr("M/s")));
+  const auto profile = read_file(file);
+  ASSERT_TRUE(profile);
+  EXPECT_THAT(*profile, AllOf(HasSubstr("kforge.profile/1"), HasSubstr("sum_unordered"), HasSubstr("smsp__inst_executed.sum"), HasSubstr("faults.cu")));
+}
+
+TEST_F(RunProgram, SeparatelyCompiledDeviceCodeIsLinked) {
+  const ProcessResult result = kforge_run({kPrograms + "whole.cu", kPrograms + "half.cu", "-rdc=true"});
+  EXPECT_EQ(result.out, "42 cudaSuccess\n") << result.err;
+  EXPECT_EQ(result.exit_status, 0);
+}
+
+TEST_F(RunProgram, ProgramsThatAreThereRunWhenTheyLinkTheSharedRuntime) {
+  const auto tools = build::find_toolchain();
+  const auto folder = TemporaryDirectory::create("run_programs");
+  const std::string here = folder->path().string() + "/", source = kPrograms + "faults.cu";
+  ASSERT_TRUE(execute({tools->nvcc, "-arch=sm_80", "-cudart", "shared", source, "-o", here + "shared"}).succeeded());
+  ASSERT_TRUE(execute({tools->nvcc, "-arch=sm_80", source, "-o", here + "static"}).succeeded());
+  EXPECT_EQ(kforge_run({here + "shared", "--", "exit-code"}).exit_status, 7);
+  const ProcessResult refused = kforge_run({here + "static"});
+  EXPECT_EQ(refused.exit_status, 125);
+  EXPECT_THAT(refused.err, HasSubstr("-cudart shared"));
+  const ProcessResult newer = kforge_run({here + "shared", "--gpu", "t4", "--", "none"});
+  EXPECT_THAT(newer.err, HasSubstr("no PTX in the program can run on sm_75"));
+  EXPECT_EQ(newer.exit_status, 86);
+  EXPECT_EQ(kforge_run({here + "absent"}).exit_status, 125);
+}
+
+TEST_F(RunProgram, ProgramsOfCuda12Run) {
+  const auto tools = build::find_toolchain();
+  const auto folder = TemporaryDirectory::create("run_older");
+  const std::string here = folder->path().string() + "/";
+  ASSERT_TRUE(execute({tools->nvcc, "-arch=sm_80", "-cudart", "none", "-c", kPrograms + "older.cu", "-o", here + "older.o"}).succeeded());
+  ASSERT_TRUE(execute({tools->host_compiler, here + "older.o", KFORGE_BINARY_DIR "/bin/libkforge_cudart12.so", "-o", here + "older"}).succeeded());
+  const ProcessResult result = kforge_run({here + "older"});
+  EXPECT_EQ(result.out, "NVIDIA H200 SXM 141GB 9 62\n") << result.err;
+}
+
+TEST_F(RunProgram, WhatDoesNotBuildIsSaidInTheCompilersWords) {
+  const auto folder = TemporaryDirectory::create("run_broken");
+  const std::string source = folder->path() / "broken.cu";
+  ASSERT_TRUE(write_file_atomic(source, "int main() { return undeclared; }\n"));
+  const ProcessResult result = kforge_run({source});
+  EXPECT_EQ(result.exit_status, 125);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("undeclared"), HasSubstr("did not build")));
+  EXPECT_EQ(kforge_run({folder->path() / "absent.cu"}).exit_status, 125);
+  EXPECT_EQ(kforge_run({}).exit_status, 2);
+}
+
+}  // namespace
+}  // namespace kforge
