@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kforge/candidate.h"
+#include "kforge/cost.h"
 #include "kforge/error.h"
 #include "kforge/plan.h"
 #include "kforge/verdict.h"
@@ -50,6 +51,7 @@ struct RunRecord {
   std::vector<Contribution> contributions;
   double program_total_us = 0, program_share = 0;  // [program] of the task; 0: not stated
   std::map<std::string, std::string> dead_ends;    // id -> why nothing more is derived from it
+  std::vector<StageCost> costs;        // where its time went, "rest" included; empty when it was not noted
   std::string folder;          // of the run's files: winner.cu is what `best` names, byte for byte
 
   const TriedCandidate* find(const std::string& candidate_id) const;

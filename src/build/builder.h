@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/costs.h"
 #include "base/error.h"
 
 namespace kforge::build {
@@ -50,12 +51,16 @@ struct Limits {
   std::uint64_t memory_bytes = 8ull << 30;
 };
 
+class CompileServer;
+
 struct CandidateRequest {
   std::string source;                 // path of the .cu
   Interface interface;
   int sm = 90;
   std::vector<std::string> flags;     // of the task, added to -O3 -std=c++17 -lineinfo
   Limits limits;
+  CompileServer* server = nullptr;    // makes the same of it in less time, where many candidates of a kind are built
+  CostLedger* costs = nullptr;        // takes what the compilers used; may be null
 };
 
 struct Artefact {
@@ -78,6 +83,7 @@ struct ReferenceRequest {
   std::string source;                 // path of the .cpp
   Interface interface;                // same arguments on host pointers, no stream, returns nothing; f32 and narrower float tensors are `float`
   Limits limits;
+  CostLedger* costs = nullptr;        // as above
 };
 // Same trampoline, built by the host compiler. A reference that does not compile is bad_input with its first diagnostic.
 Expected<Artefact> build_reference(const ReferenceRequest& request);

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "build/compile_server.h"
 #include "build/elf.h"
 #include "build/wrapper.h"
 
@@ -195,6 +196,63 @@ TEST_F(Builder, ATemplateBombEndsAtALimit) {
   ASSERT_TRUE(by_memory);
   EXPECT_EQ(by_memory->failure, "limit");
   EXPECT_THAT(first_error(*by_memory), HasSubstr("400.0 MiB of memory"));
+}
+
+std::uint64_t times(const CostLedger& costs, std::string_view stage) {
+  for (const StageCost& cost : costs.stages())
+    if (cost.stage == stage) return cost.times;
+  return 0;
+}
+
+TEST_F(Builder, AServerBuildsFromTheSecondOnAndLeavesFailuresToNvcc) {
+  CostLedger costs;
+  CompileServer server(&costs);
+  const auto build_served = [&](const std::string& text, const std::string& name, double seconds) {
+    CandidateRequest wanted = request(text, name);
+    wanted.server = &server;
+    wanted.costs = &costs;
+    wanted.limits.seconds = seconds;
+    const auto made = build_candidate(wanted);
+    EXPECT_TRUE(made) << to_string(made.error());
+    return made ? *made : Artefact{};
+  };
+  EXPECT_TRUE(build_served(kScale, "a.cu", 120).ok);
+  EXPECT_EQ(times(costs, "nvcc"), 1u);
+  const std::string other = replace_all(kScale, "factor(x[i])", "factor(x[i]) + __LINE__ + sizeof(__FILE__)");
+  const Artefact second = build_served(other, "b.cu", 120);
+  ASSERT_TRUE(second.ok) << first_error(second);
+  EXPECT_EQ(times(costs, "nvcc"), 1u);
+  EXPECT_EQ(times(costs, "cicc"), 1u);
+  EXPECT_THAT(read_file(second.ptx_path).value_or(""), HasSubstr("/user/b.cu\""));
+  EXPECT_EQ(second.kernels.size(), 1u);
+
+  write("factor.h", "__device__ inline float factor(float x) { return 3 * x; }\n");
+  EXPECT_FALSE(build_served(other, "b.cu", 120).from_cache);   // the header counts among what was read
+  EXPECT_TRUE(build_served(other, "b.cu", 120).from_cache);
+  EXPECT_EQ(times(costs, "nvcc"), 1u);
+
+  const Artefact broken = build_served(replace_all(kScale, "int i =", "int i = j +"), "c.cu", 120);
+  EXPECT_EQ(first_error(broken), "c.cu:5: identifier \"j\" is undefined");
+  EXPECT_EQ(times(costs, "nvcc"), 2u);
+  // A text that names the file that stands for the candidate would see the difference.
+  EXPECT_TRUE(build_served(std::string("// ") + placeholder_beside("/x/y.cu") + "\n" + kScale, "d.cu", 120).ok);
+  EXPECT_EQ(times(costs, "nvcc"), 3u);
+}
+
+TEST_F(Builder, AServersBuildEndsAtItsTimeToo) {
+  CompileServer server;
+  CandidateRequest wanted = request(kScale, "a.cu");
+  wanted.server = &server;
+  ASSERT_TRUE(build_candidate(wanted));
+  wanted = request(std::string("template<int N, int M> struct B { static constexpr int v = B<N-1, 2*M>::v + B<N-1, 2*M+1>::v; };\n"
+      "template<int M> struct B<0, M> { static constexpr int v = 1; };\nint bomb() { return B<30, 0>::v; }\n") + kScale, "b.cu");
+  wanted.server = &server;
+  wanted.limits.seconds = 5;
+  const auto made = build_candidate(wanted);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->failure, "limit");
+  EXPECT_THAT(first_error(*made), HasSubstr("took longer than 5"));
+  EXPECT_LT(made->seconds, 60);
 }
 
 TEST_F(Builder, ReferencesAreBuiltOnce) {

@@ -24,6 +24,8 @@ class Cache {
   static Expected<Cache> open();
   explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  const std::filesystem::path& folder() const { return folder_; }
+
   std::optional<Artefact> find(const std::string& request_key) const;
 
   // A folder to build in; artefacts published from it are renamed, not copied.

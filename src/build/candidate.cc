@@ -1,5 +1,5 @@
-// One run of nvcc over the wrapper: shared object with PTX and cubin inside, line information, dependencies and resource
-// report all come out of it. PTX and cubin are read back from the object, so that what is judged is what is run.
+// One run of nvcc over the wrapper, or a compile server's equal of it: shared object with PTX and cubin inside, line information, dependencies
+// and resource report all come out of it. PTX and cubin are read back from the object, so that what is judged is what is run.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "build/builder.h"
 #include "build/cache.h"
 #include "build/compile.h"
+#include "build/compile_server.h"
 #include "build/elf.h"
 #include "build/fatbin.h"
 #include "build/forbidden.h"
@@ -119,7 +120,7 @@ Expected<void> inspect(const CandidateRequest& request, const std::string& sourc
     for (const FatbinEntry& entry : fatbin.entries) {
       if (entry.kind != part.kind || !(artefact.*part.path).empty()) continue;
       const fs::path path = folder / part.name;
-      if (auto written = write_file_atomic(path, entry.data); !written) return Unexpected(written.error());
+      if (!write_scratch(path, entry.data)) return fail(ErrorCode::failed, "cannot write " + path.string(), {}, "check the folder's free space and rights");
       artefact.*part.path = path.string();
     }
   }
@@ -142,29 +143,62 @@ void explain_failure(const CandidateRequest& request, const std::string& source,
   artefact.diagnostics.push_back(error_at(source, 0, "nvcc failed and said: " + std::string(trim(outcome.output)).substr(0, 2000), "nvcc"));
 }
 
+std::vector<std::string> system_folders(const Toolchain& tools) {
+  std::error_code ignored;
+  return {fs::path(tools.nvcc).parent_path().parent_path().string(), fs::canonical(tools.nvcc, ignored).parent_path().parent_path().string(), "/usr/include", "/usr/lib", "/usr/local/cuda"};
+}
+
+BuildKind kind_of(const CandidateRequest& request, const Toolchain& tools, const std::string& source) {
+  BuildKind kind;
+  kind.placeholder = placeholder_beside(source);
+  kind.nvcc = nvcc_arguments(request, tools, kind.placeholder);
+  kind.wrapper = candidate_wrapper(kind.placeholder, request.interface);
+  kind.system_folders = system_folders(tools);
+  kind.key = request_key(request, tools, kind.placeholder, kind.wrapper);
+  return kind;
+}
+
+// What was said, and which files were read: nothing where that is not known.
+struct Compilation { CompileOutcome outcome; std::optional<std::vector<std::string>> dependencies; };
+
+Expected<Compilation> run_compilation(const CandidateRequest& request, const Toolchain& tools, const std::string& source, const fs::path& folder) {
+  const auto start = Clock::now();
+  if (request.server) {
+    auto served = request.server->build(kind_of(request, tools, source), source, folder, request.limits);
+    if (served) return Compilation{std::move(served->outcome), user_files(served->files_read, folder, system_folders(tools))};
+  }
+  Limits left = request.limits;
+  left.seconds = std::max(1.0, left.seconds - std::chrono::duration<double>(Clock::now() - start).count());
+  auto outcome = run_compiler(nvcc_arguments(request, tools, source), folder, left);
+  if (!outcome) return Unexpected(outcome.error());
+  if (request.costs) request.costs->add("nvcc", outcome->cpu_s, outcome->wall_s);
+  Compilation out{std::move(*outcome), {}};
+  if (const auto rule = read_file(folder / "candidate.d")) out.dependencies = user_dependencies(*rule, folder, system_folders(tools));
+  return out;
+}
+
 struct Build { Artefact artefact; std::vector<std::string> dependencies; bool cacheable = true; };
 
 Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools, const std::string& source, const std::string& wrapper, const fs::path& folder) {
   const auto text = read_file(source, 64ull << 20);
   if (!text) return Unexpected(text.error());
-  if (auto written = write_file_atomic(folder / "candidate.cu", wrapper); !written) return Unexpected(written.error());
-  auto outcome = run_compiler(nvcc_arguments(request, tools, source), folder, request.limits);
-  if (!outcome) return Unexpected(outcome.error());
+  if (!write_scratch(folder / "candidate.cu", wrapper)) return fail(ErrorCode::failed, "cannot write into the build folder " + folder.string(), {}, "check the folder's free space and rights");
+  auto compilation = run_compilation(request, tools, source, folder);
+  if (!compilation) return Unexpected(compilation.error());
+  const CompileOutcome& outcome = compilation->outcome;
   Build build;
   Artefact& artefact = build.artefact;
-  artefact.ok = outcome->ok;
-  artefact.diagnostics = parse_diagnostics(outcome->output);
-  artefact.kernels = parse_ptxas_report(outcome->output);
-  if (!artefact.ok) explain_failure(request, source, *text, *outcome, folder, artefact);
+  artefact.ok = outcome.ok;
+  artefact.diagnostics = parse_diagnostics(outcome.output);
+  artefact.kernels = parse_ptxas_report(outcome.output);
+  if (!artefact.ok) explain_failure(request, source, *text, outcome, folder, artefact);
   else if (auto inspected = inspect(request, source, *text, folder, artefact); !inspected) return Unexpected(inspected.error());
   std::erase_if(artefact.diagnostics, [](const Diagnostic& d) { return d.file == kWrapperFile; });
 
   std::error_code ignored;
-  const std::string toolkit = fs::canonical(tools.nvcc, ignored).parent_path().parent_path().string();
-  const auto rule = read_file(folder / "candidate.d");
-  if (rule) build.dependencies = user_dependencies(*rule, folder, {fs::path(tools.nvcc).parent_path().parent_path().string(), toolkit, "/usr/include", "/usr/lib", "/usr/local/cuda"});
+  build.dependencies = compilation->dependencies.value_or(std::vector<std::string>{});
   // Without the list of what was read (a missing header), and after a limit (the machine may have been busy), the next build must look again.
-  build.cacheable = rule && !build.dependencies.empty() && artefact.failure != "limit";
+  build.cacheable = !build.dependencies.empty() && artefact.failure != "limit";
   for (const std::string& path : build.dependencies) build.cacheable &= fs::exists(path, ignored);
   return build;
 }
@@ -176,7 +210,7 @@ Expected<Artefact> build_candidate(const CandidateRequest& request) {
   std::error_code error;
   if (!fs::is_regular_file(request.source, error)) return fail(ErrorCode::bad_input, "there is no candidate at " + request.source, {request.source});
   const std::string source = fs::weakly_canonical(request.source, error).string();
-  const auto tools = find_toolchain();
+  const auto tools = request.server ? request.server->toolchain() : find_toolchain();
   if (!tools) return Unexpected(tools.error());
   const auto cache = Cache::open();
   if (!cache) return Unexpected(cache.error());

@@ -60,6 +60,7 @@ Expected<Artefact> build_reference(const ReferenceRequest& request) {
       const auto outcome = run_compiler({*compiler, "-O2", "-std=c++17", "-shared", "-fPIC", "-I", fs::path(source).parent_path().string(), "-MD", "-MF",
                                          "reference.d", "reference.cc", "-o", "reference.so"}, folder, request.limits);
       if (!outcome) return Unexpected(outcome.error());
+      if (request.costs) request.costs->add("reference compiler", outcome->cpu_s, outcome->wall_s);
       if (!outcome->ok) return Unexpected(reference_error(source, *outcome, request.interface));
       const auto rule = read_file(folder / "reference.d");
       if (!rule) return Unexpected(rule.error());

@@ -136,6 +136,7 @@ CLI::App* add(CLI::App& app, RunsArguments& a) {
   runs->add_option("run", a.run, "A run: its name, a unique prefix, or last");
   runs->add_flag("--tree", a.tree, "Its moves as a tree, with times and verdicts");
   runs->add_flag("--steps", a.steps, "What it wrote down as it went");
+  runs->add_flag("--costs", a.costs, "Where its time went, by stage");
   runs->add_option("--training-records", a.training_records, "Write what can be learnt from it to this file, one JSON document a line; - for stdout");
   runs->add_flag("--json", a.json, "Print JSON");
   runs->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");

@@ -35,7 +35,7 @@ struct RunsArguments {
   std::string run;           // one of them; "" lists all
   std::string store;
   std::string training_records;   // file to write them to; ""
-  bool tree = false, steps = false, json = false;
+  bool tree = false, steps = false, costs = false, json = false;
 };
 
 struct GpusArguments {

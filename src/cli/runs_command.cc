@@ -1,4 +1,5 @@
 // `kforge runs`: the runs of the store, or one of them as list, tree, steps or training records.
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -38,6 +39,22 @@ int print_steps(const RunsArguments& arguments) {
   return 0;
 }
 
+int print_costs(const RunsArguments& arguments) {
+  const auto record = load_run(arguments.store, arguments.run);
+  if (!record) return report_error(record.error());
+  const auto judged = static_cast<double>(std::count_if(record->tried.begin(), record->tried.end(), [](const TriedCandidate& t) { return !t.reused; }));
+  const double cpu = cpu_seconds(record->costs);
+  fmt::print("{:<20} {:<10} {:>7} {:>10} {:>10} {:>14} {:>7}\n", "stage", "kind", "times", "cpu s", "wall s", "cpu s/judged", "share");
+  for (const StageCost& c : record->costs) {
+    const StageKind kind = kind_of_stage(c.stage);
+    fmt::print("{:<20} {:<10} {:>7} {:>10.2f} {:>10.2f} {:>14.3f} {:>6.1f}%\n", c.stage, kind == StageKind::compiler ? "compiler" : kind == StageKind::emulation ? "emulation" : "", c.times, c.cpu_s, c.wall_s,
+               judged > 0 ? c.cpu_s / judged : 0.0, cpu > 0 ? 100 * c.cpu_s / cpu : 0.0);
+  }
+  fmt::print("{:<20} {:<10} {:>7} {:>10.2f} {:>10.2f} {:>14.3f}   neither compiler nor emulation: {:.1f}%\n", "all", "", judged, cpu, record->seconds, judged > 0 ? cpu / judged : 0.0,
+             cpu > 0 ? 100 * other_cpu_seconds(record->costs) / cpu : 0.0);
+  return 0;
+}
+
 int write_training(const RunsArguments& arguments) {
   const auto records = training_records(arguments.store, arguments.run);
   if (!records) return report_error(records.error());
@@ -52,11 +69,12 @@ int write_training(const RunsArguments& arguments) {
 
 int run(const RunsArguments& arguments) {
   if (arguments.run.empty()) {
-    if (!arguments.tree && !arguments.steps && arguments.training_records.empty()) return print_list(arguments);
+    if (!arguments.tree && !arguments.steps && !arguments.costs && arguments.training_records.empty()) return print_list(arguments);
     return report_error({ErrorCode::bad_input, "which run?", {}, "kforge runs RUN --tree; kforge runs lists them"});
   }
   if (!arguments.training_records.empty()) return write_training(arguments);
   if (arguments.steps) return print_steps(arguments);
+  if (arguments.costs) return print_costs(arguments);
   const auto record = load_run(arguments.store, arguments.run);
   if (!record) return report_error(record.error());
   TextOptions text;

@@ -45,6 +45,9 @@ trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task&
   out.seed = request.seed;
   out.profile = !request.only_correctness;
   out.progress = request.progress;
+  out.compile_server = request.compile_server;
+  out.prepared = request.prepared;
+  out.costs = request.costs;
   return out;
 }
 
@@ -77,11 +80,13 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
     return cancelled || (request.stop_early && judge.rejected());
   };
   const auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
+    const StageTimer timer(request.costs, "judge");
     judge.see(call);
     profiles.see(call);
   });
   if (!trial) return Unexpected(trial.error());
   if (cancelled) return fail(ErrorCode::limit, "the trial was cancelled");
+  const StageTimer timer(request.costs, "judge");
   auto verdict = judge.conclude(*trial);
   if (!verdict) return Unexpected(verdict.error());
   cite_rules(*verdict);

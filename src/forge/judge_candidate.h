@@ -30,6 +30,9 @@ struct JudgeRequest {
   judge::GoalFigures goal;               // what the task's goal is compared with; the time is filled in here
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
   std::function<bool()> cancelled;       // asked between calls: true ends the trial with the error `limit`; may be empty
+  build::CompileServer* compile_server = nullptr;   // as CandidateRequest; may be null
+  trial::PreparedStore* prepared = nullptr;         // as TrialRequest; may be null
+  CostLedger* costs = nullptr;           // takes what this used; may be null
 };
 
 struct Judgement {

@@ -19,7 +19,7 @@ constexpr std::uint64_t kKnownTimes = 3;     // so often a move must have been s
 
 class Loop {
  public:
-  explicit Loop(LoopSetting& setting) : s_(setting), journal_(*setting.journal), before_(journal_.row().seconds), start_(setting.clock()) {}
+  explicit Loop(LoopSetting& setting) : s_(setting), journal_(*setting.journal), ledger_(setting.costs ? &setting.costs->ledger() : nullptr), before_(journal_.row().seconds), start_(setting.clock()) {}
 
   Expected<void> run() {
     auto done = steps();
@@ -114,6 +114,7 @@ class Loop {
   // False when there is none.
   Expected<bool> next_round() {
     report("planning");
+    const StageTimer timer(ledger_, "propose");
     MoveTree moves = tree();
     for (const auto& end : moves.new_dead_ends())
       if (auto added = s_.store->add_dead_end(journal_.row().id, {end.id, end.why}); !added) return Unexpected(added.error());
@@ -139,6 +140,7 @@ class Loop {
     }
     exhausted_ = picked.empty();
     if (exhausted_) return false;
+    const StageTimer storing(ledger_, "store");
     if (auto added = journal_.add_round(picked, store::kSearch); !added) return Unexpected(added.error());
     return true;
   }
@@ -172,6 +174,7 @@ class Loop {
     const std::string key = s_.verdict_key ? s_.verdict_key(entry.candidate) : "";
     {
       const std::lock_guard lock(mutex_);
+      const StageTimer timer(ledger_, "store");
       entry.started_s = seconds();
       auto reused = journal_.reuse_verdict(entry, key);
       if (!reused) return Unexpected(reused.error());
@@ -186,6 +189,7 @@ class Loop {
     if (judgement && interrupted()) return fail(ErrorCode::limit, "interrupted");
     if (!judgement) return Unexpected(judgement.error());
     const std::lock_guard lock(mutex_);
+    const StageTimer timer(ledger_, "store");
     if (auto added = journal_.add_verdict(entry, std::move(*judgement), key); !added) return added;
     if (auto told = journal_.event(seconds(), "verdict", entry.candidate.id + " " + entry.verdict.why); !told) return told;
     report("judging");
@@ -207,6 +211,7 @@ class Loop {
     row.summary = store::to_word_list({std::to_string(judged), std::to_string(accepted), fmt::format("{}", best ? best->standing.us : 0.0),
                                        fmt::format("{}", journal_.baseline_us()), fmt::format("{}", program ? program->total_us : 0.0),
                                        fmt::format("{}", program ? program->share : 0.0)});
+    if (s_.costs) set_costs(row, s_.costs->all());
     return journal_.save_row();
   }
 
@@ -278,6 +283,7 @@ class Loop {
 
   LoopSetting& s_;
   Journal& journal_;
+  CostLedger* const ledger_;
   const double before_, start_;
   std::mutex mutex_;             // of the journal while threads judge
   bool exhausted_ = false, stopped_by_review_ = false;

@@ -12,6 +12,7 @@
 
 #include "forge/journal.h"
 #include "forge/round.h"
+#include "forge/run_costs.h"
 #include "forge/stop_rules.h"
 #include "kforge/optimize.h"
 
@@ -39,6 +40,7 @@ struct LoopSetting {
   // Of everything that a verdict depends on; "": no other run may use it.
   std::function<std::string(const Candidate& candidate)> verdict_key;
   std::function<double()> clock;                 // seconds, never going back
+  RunCosts* costs = nullptr;                     // takes what the loop used itself, and goes into the run's row; may be null
   std::function<void(const Progress&)> progress;
   std::function<bool()> interrupted;
   // Between proposing and judging: what a person made of the round. nullopt: stop. May be empty.

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "build/compile_server.h"
 #include "forge/fingerprint.h"
 #include "forge/loop.h"
 #include "forge/plan_review.h"
@@ -18,6 +19,7 @@
 #include "kforge/version.h"
 #include "store/word_list.h"
 #include "task/formula.h"
+#include "trial/prepared_store.h"
 
 namespace kforge {
 namespace {
@@ -119,11 +121,16 @@ class Optimisation {
     if (!lock) return Unexpected(lock.error());
     auto journal = fresh ? begin() : Journal::reopen(*store_, row_);
     if (!journal) return Unexpected(journal.error());
+    costs_.emplace(journal->row());
+    compile_server_.emplace(&costs_->ledger());
     if (auto found = find_goal(journal->plan()); !found) return Unexpected(found.error());
     LoopSetting setting = make_setting(*journal);
     if (journal->rounds() == 0)
       if (auto seeded = add_first(setting); !seeded) return Unexpected(seeded.error());
     if (auto done = run_loop(setting); !done) return Unexpected(done.error());
+    compile_server_.reset();   // it tells what it used
+    set_costs(journal->row(), costs_->all());
+    if (auto saved = journal->save_row(); !saved) return Unexpected(saved.error());
     if (auto kept = remember(*journal); !kept) return Unexpected(kept.error());
     if (auto delivered = deliver(*journal); !delivered) return Unexpected(delivered.error());
     return record_of(*store_, journal->row());
@@ -198,6 +205,7 @@ class Optimisation {
     s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
     s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, sheet_, options_.seed); };
     s.clock = now;
+    s.costs = &*costs_;
     s.progress = options_.progress;
     s.interrupted = options_.interrupted;
     if (options_.review)
@@ -221,12 +229,15 @@ class Optimisation {
     return {};
   }
 
-  JudgeRequest judge_request() const {
+  JudgeRequest judge_request() {
     JudgeRequest request;
     request.task = &task_;
     request.sheet = &sheet_;
     request.sheet_name = sheet_name(gpu_);
     request.goal = goal_;
+    request.compile_server = &*compile_server_;
+    request.prepared = &prepared_;
+    request.costs = &costs_->ledger();
     return request;
   }
 
@@ -239,7 +250,7 @@ class Optimisation {
     return {};
   }
 
-  Expected<Judgement> judge(const Candidate& candidate, const JudgeCall& call) const {
+  Expected<Judgement> judge(const Candidate& candidate, const JudgeCall& call) {
     const auto file = CandidateFiles(store_->folder() / "candidates").file(candidate);
     if (!file) return Unexpected(file.error());
     JudgeRequest request = judge_request();
@@ -282,6 +293,9 @@ class Optimisation {
   Surroundings around_;
   judge::GoalFigures goal_;
   std::optional<Candidate> baseline_;
+  std::optional<RunCosts> costs_;
+  std::optional<build::CompileServer> compile_server_;
+  trial::PreparedStore prepared_;
 };
 
 }  // namespace

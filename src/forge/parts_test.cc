@@ -5,7 +5,9 @@
 #include "forge/fingerprint.h"
 #include "forge/move_tree.h"
 #include "forge/round.h"
+#include "forge/run_costs.h"
 #include "forge/stop_rules.h"
+#include "store/word_list.h"
 
 namespace kforge::forge {
 namespace {
@@ -176,6 +178,26 @@ TEST(Fingerprint, KnowsOwnFiles) {
   EXPECT_NE(key, verdict_key(c, {"t", "r2", "13.0", "1"}, sheet, 1));
   c.source = "#include \"x.h\"\n";
   EXPECT_EQ(verdict_key(c, around, sheet, 1), "");
+}
+
+TEST(RunCosts, AResumedRunAddsToWhatItCostBefore) {
+  store::RunRow row;
+  row.summary = store::to_word_list({"7", "6", "1.5", "2.5", "0", "0"});
+  EXPECT_TRUE(costs_of(row).empty());
+  set_costs(row, {{"cicc", 1.5, 2, 3}, {"rest", 0.25, 0, 1}});
+  EXPECT_EQ(store::from_word_list(row.summary)[1], "6") << "the rest of the summary stays";
+
+  RunCosts costs(row);
+  costs.ledger().add("cicc", 0.5, 1);
+  costs.ledger().add("judge", 4, 4);
+  const auto all = costs.all();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].stage, "cicc");
+  EXPECT_DOUBLE_EQ(all[0].cpu_s, 2);
+  EXPECT_EQ(all[0].times, 4u);
+  EXPECT_EQ(all[1].stage, "rest");
+  EXPECT_GE(all[1].cpu_s, 0.25) << "stages that took more than the process are no negative rest";
+  EXPECT_DOUBLE_EQ(all[2].cpu_s, 4);
 }
 
 }  // namespace

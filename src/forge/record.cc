@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "forge/journal.h"
+#include "forge/run_costs.h"
 #include "store/word_list.h"
 
 namespace kforge::forge {
@@ -69,6 +70,7 @@ Expected<RunRecord> record_of(store::Store& store, const store::RunRow& row) {
   if (!dead_ends) return Unexpected(dead_ends.error());
   for (const store::DeadEndRow& end : *dead_ends) out.dead_ends[end.candidate] = end.why;
   out.folder = store.run_folder(row.id).string();
+  out.costs = costs_of(row);
   const auto share = store::from_word_list(row.summary);
   if (share.size() >= 6) {
     out.program_total_us = parse_double(share[4]).value_or(0);

@@ -37,7 +37,7 @@ class NumericsJudge {
   struct Pool {
     std::string key, label;
     std::vector<std::vector<std::byte>> out;
-    std::vector<std::vector<double>> reference;
+    std::vector<trial::SharedList<double>> reference;
     std::vector<std::vector<double>> further;    // references of further draws
     // Inputs that the output could be a copy of, one list a draw.
     std::vector<std::vector<std::vector<std::byte>>> inputs;

@@ -62,6 +62,12 @@ evidence::KernelProfile clean_profile() {
   return kernel;
 }
 
+void change(trial::SharedList<double>& list, std::size_t i, double by) {
+  std::vector<double> values(list.begin(), list.end());
+  values[i] += by;
+  list = std::move(values);
+}
+
 trial::CallEvidence good_call(bool measure) {
   trial::CallEvidence call;
   call.run.sizes = {{"n", 64}};
@@ -69,12 +75,14 @@ trial::CallEvidence good_call(bool measure) {
   call.run.measure = measure;
   call.completed = true;
   std::vector<float> x, y;
+  std::vector<double> reference;
   trial::Output output{"y", {}, {}, {}};
   for (int i = 0; i < 64; ++i) {
     x.push_back(static_cast<float>(i % 7) - 3.5f);
     y.push_back(2 * x.back());
-    output.reference.push_back(2.0 * x.back());
+    reference.push_back(2.0 * x.back());
   }
+  output.reference = reference;
   output.bytes = bytes_of(y);
   call.outputs.push_back(output);
   call.inputs.push_back(bytes_of(x));
@@ -227,7 +235,7 @@ TEST_F(Judging, WhatAnObserverCouldNotCheckIsUnknown) {
 
 TEST_F(Judging, WrongValuesRejectByNumerics) {
   trial::CallEvidence call = good_call(true);
-  call.outputs[0].reference[5] += 0.01;
+  change(call.outputs[0].reference, 5, 0.01);
   const Verdict verdict = conclude({call});
   EXPECT_THAT(failed(verdict), ElementsAre("numerics"));
   EXPECT_EQ(verdict.findings[0].line, 7u) << "where most bytes are stored";
@@ -250,7 +258,7 @@ TEST_F(Judging, AnInoutElementThatTheReferenceLeavesNeedsNoWrite) {
   call.log.coverage[0].unwritten = 1;
   EXPECT_THAT(failed(conclude({call})), IsEmpty());
 
-  call.outputs[0].reference[5] += 1;
+  change(call.outputs[0].reference, 5, 1);
   EXPECT_THAT(failed(conclude({call})), testing::Contains("launch.coverage"));
 }
 
@@ -330,7 +338,7 @@ TEST_F(Judging, OwnBoundsAreSaid) {
 
 TEST_F(Judging, ADegenerateReferenceAloneIsATaskThatCannotFail) {
   trial::CallEvidence call = good_call(true);
-  call.outputs[0].reference.assign(64, 0.0);
+  call.outputs[0].reference = std::vector<double>(64, 0.0);
   call.outputs[0].bytes.assign(256, std::byte{0});
   Judge judge(task_, sheet_, {"twice.cu", false});
   judge.see(call);

@@ -33,6 +33,10 @@ Json json(const Contribution& contribution) {
   return {{"move", json(contribution.move)}, {"candidate", contribution.candidate}, {"factor", number(contribution.factor)}, {"how", contribution.how}};
 }
 
+Json json(const StageCost& cost) {
+  return {{"stage", cost.stage}, {"cpu_s", number(cost.cpu_s)}, {"wall_s", number(cost.wall_s)}, {"times", cost.times}};
+}
+
 Json json(const PlanSize& size) {
   return {{"sizes", size.sizes}, {"operations", number(size.operations)}, {"read_bytes", number(size.read_bytes)}, {"write_bytes", number(size.write_bytes)},
           {"bound", size.bound}, {"floor_us", number(size.floor_us)}, {"target_us", number(size.target_us)}};
@@ -61,7 +65,7 @@ Json report::run_json(const RunRecord& run) {
   return {{"schema", "kforge.run/1"}, {"id", run.id}, {"task", {{"name", run.task_name}, {"path", run.task_path}, {"text", run.task_text}}},
           {"gpu", run.gpu}, {"device", run.device}, {"version", run.version}, {"toolkit", run.toolkit}, {"started", run.started}, {"seconds", number(run.seconds)},
           {"seed", run.seed}, {"outcome", run.outcome}, {"outcome_why", run.outcome_why}, {"goal_met", run.goal_met}, {"baseline", run.baseline}, {"winner", run.winner}, {"best", run.best},
-          {"winners", run.winners}, {"contributions", list(run.contributions)},
+          {"winners", run.winners}, {"contributions", list(run.contributions)}, {"costs", list(run.costs)},
           {"program", {{"total_us", number(run.program_total_us)}, {"share", number(run.program_share)}}}, {"plan", json(run.plan)}, {"tried", list(run.tried)}};
 }
 

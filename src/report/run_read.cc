@@ -44,6 +44,13 @@ void read_into(JsonReader& reader, Contribution& c) {
   reader.read("how", c.how);
 }
 
+void read_into(JsonReader& reader, StageCost& c) {
+  reader.read("stage", c.stage);
+  reader.read("cpu_s", c.cpu_s);
+  reader.read("wall_s", c.wall_s);
+  reader.read("times", c.times);
+}
+
 void read_into(JsonReader& reader, PlanSize& s) {
   reader.read("sizes", s.sizes);
   reader.read("operations", s.operations);
@@ -105,6 +112,7 @@ void read_into(JsonReader& reader, RunRecord& run) {
   reader.read("best", run.best);
   reader.read("winners", run.winners);
   read_list(reader, "contributions", run.contributions);
+  read_list(reader, "costs", run.costs);
   reader.in_object("program", [&](JsonReader& program) {
     program.read("total_us", run.program_total_us);
     program.read("share", run.program_share);

@@ -79,6 +79,18 @@ std::string candidates_text(const RunRecord& run, const TextOptions& options, co
   return out;
 }
 
+// Where the time went: the question behind a slow run.
+std::string cost_text(const RunRecord& run) {
+  const auto judged = std::count_if(run.tried.begin(), run.tried.end(), [](const TriedCandidate& t) { return !t.reused; });
+  const double cpu = cpu_seconds(run.costs);
+  if (judged == 0 || cpu <= 0 || run.seconds <= 0) return {};
+  double compilers = 0;
+  for (const StageCost& cost : run.costs) compilers += kind_of_stage(cost.stage) == StageKind::compiler ? cost.cpu_s : 0;
+  const double other = other_cpu_seconds(run.costs);
+  return fmt::format("{:.0f} candidates/min, {:.2f} s of processor time each: compilers {:.0f}%, emulation {:.0f}%, the rest {:.1f}%", 60 * static_cast<double>(judged) / run.seconds,
+                     cpu / static_cast<double>(judged), 100 * compilers / cpu, 100 * (cpu - compilers - other) / cpu, 100 * other / cpu);
+}
+
 std::string answer_text(const RunRecord& run, const Standing& s, const Painter& paint) {
   const auto accepted = std::count_if(run.tried.begin(), run.tried.end(), [](const TriedCandidate& t) { return t.verdict.status == VerdictStatus::accepted; });
   std::string out = "\n" + paint(run.goal_met ? Colour::green : run.winner.empty() ? Colour::red : Colour::yellow, printable(run.outcome)) + fmt::format(" {}: {}\n", printable(run.task_name), printable(run.outcome_why));
@@ -89,6 +101,7 @@ std::string answer_text(const RunRecord& run, const Standing& s, const Painter& 
     out += line(paint, "winner", fmt::format("{} ({})", move_title(s.winner->candidate), short_id(run.winner))) + line(paint, "time", text);
   }
   out += left_text(s, paint);
+  out += line(paint, "cost", cost_text(run));
   return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));
 }
 

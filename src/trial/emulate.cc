@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "base/text.h"
 #include "evidence/unsupported.h"
+#include "trial/prepared_store.h"
 
 namespace kforge::trial {
 namespace {
@@ -89,7 +91,7 @@ class Emulation {
 
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
-    References references(task_, options_.reference, request_.budget.call_seconds, jobs);
+    References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (stopped()) {   // nobody waits for references that nobody compares
         skip(job, stopped_why_);
@@ -145,12 +147,22 @@ class Emulation {
           }
   }
 
-  // True: the job fits in full. Else it was run on sampled blocks, or skipped, and reported.
-  Expected<bool> run_sampled_or_fits(const Job& job) {
+  Expected<Prepared> quick_inputs(const Job& job) const {
+    const StageTimer timer(request_.costs, "inputs");
+    if (auto kept = request_.prepared ? request_.prepared->find(job, true) : std::nullopt) return std::move(*kept);
     auto inputs = make_inputs(task_, job.run, true);
     if (!inputs) return Unexpected(inputs.error());
-    Prepared prepared;
-    prepared.inputs = std::move(*inputs);
+    Prepared out;
+    out.inputs.assign(std::make_move_iterator(inputs->begin()), std::make_move_iterator(inputs->end()));
+    if (request_.prepared) request_.prepared->keep(job, true, out);
+    return out;
+  }
+
+  // True: the job fits in full. Else it was run on sampled blocks, or skipped, and reported.
+  Expected<bool> run_sampled_or_fits(const Job& job) {
+    auto drawn = quick_inputs(job);
+    if (!drawn) return Unexpected(drawn.error());
+    Prepared prepared = std::move(*drawn);
     progress(fmt::format("emulate {}: estimating", job.run.label));
     auto probe = call(job, prepared, kProbeBlocks);
     if (!probe) return Unexpected(probe.error());
@@ -240,17 +252,17 @@ class Emulation {
     } else if (!answer.ok && out.fault.contract.empty()) {
       out.skipped = "it cannot be run here: " + answer.error;
     }
-    if (answer.ok) read_answer(answer.json, *layout, asked->worker->arena().data(), prepared, out);
+    if (answer.ok) read_answer(answer, *layout, asked->worker->arena().data(), prepared, out);
     if (job.run.measure) note_tiles(job.run.sizes, out.log);
     if (out.log.ending == Ending::trap && !out.sampled) renew_ = new_addresses_ = true;
-    out.inputs = out.sampled ? std::vector<Bytes>{} : std::move(prepared.inputs);
+    out.inputs = out.sampled ? std::vector<SharedBytes>{} : std::move(prepared.inputs);
     return out;
   }
 
   struct Asked { Answer answer; WorkerProcess* worker = nullptr; };
 
   // What cannot be run beside what earlier calls left behind (device memory, say) is tried again in a fresh process.
-  Expected<Asked> ask(const CaseLayout& layout, const std::vector<Bytes>& inputs, const Job& job, CallOptions options) {
+  Expected<Asked> ask(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, const Job& job, CallOptions options) {
     for (;;) {
       const auto here = place(options.sampled_blocks != 0);
       if (!here) return Unexpected(here.error());
@@ -260,7 +272,7 @@ class Emulation {
       std::size_t next_input = 0;
       for (const TensorPlace& place : layout.places) {
         if (!place.has_input()) continue;
-        const Bytes& input = inputs[next_input++];
+        const SharedBytes& input = inputs[next_input++];
         std::memcpy(arena.data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
       }
       options.new_case |= here->fresh;
@@ -272,13 +284,12 @@ class Emulation {
   }
 
   // The text comes from the candidate's process: whatever does not read as it should is a fault of the candidate.
-  void read_answer(const std::string& text, const CaseLayout& layout, const std::byte* arena, Prepared& prepared, CallEvidence& out) const {
-    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-    const nlohmann::json log = json.value("log", nlohmann::json()), returned = json.value("returned", nlohmann::json()), completed = json.value("completed", nlohmann::json()),
-                         detail = json.value("detail", nlohmann::json());
+  void read_answer(const Answer& answer, const CaseLayout& layout, const std::byte* arena, Prepared& prepared, CallEvidence& out) const {
+    const nlohmann::json json = nlohmann::json::parse(answer.json, nullptr, false);
+    const nlohmann::json returned = json.value("returned", nlohmann::json()), completed = json.value("completed", nlohmann::json()), detail = json.value("detail", nlohmann::json());
     std::string error = "fields are missing";
-    const bool shaped = log.is_string() && returned.is_number_integer() && completed.is_boolean() && detail.is_string();
-    if (!shaped || (!log.get_ref<const std::string&>().empty() && !evidence::from_json(log.get_ref<const std::string&>(), out.log, error))) {
+    const bool shaped = returned.is_number_integer() && completed.is_boolean() && detail.is_string();
+    if (!shaped || (!answer.log.empty() && !evidence::from_json(answer.log, out.log, error))) {
       out.fault = {"run.crash", "the candidate damaged the worker: its log cannot be read (" + error + ")"};
       return;
     }
@@ -290,7 +301,7 @@ class Emulation {
     for (const TensorPlace& place : layout.places) {
       const std::byte* back = arena + place.out;
       if (place.has_input()) {
-        const Bytes& input = prepared.inputs[next_input++];
+        const SharedBytes& input = prepared.inputs[next_input++];
         if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);
       }
       if (!place.has_output()) continue;

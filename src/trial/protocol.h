@@ -1,6 +1,6 @@
 // What the parent and the worker say to each other: frames over a socket pair, tensors in a shared memory file (the arena).
 //
-// A frame is a header and a text (JSON). Each request carries a fresh nonce that its reply repeats, so that bytes which a
+// A frame is a header and a text: a line of JSON, and after a call the log of the emulated runtime (evidence/launch_log.h). Each request carries a fresh nonce that its reply repeats, so that bytes which a
 // candidate writes to the socket are not taken for a reply. Both sides bound the size of what they read.
 #pragma once
 

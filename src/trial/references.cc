@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+
+#include "trial/prepared_store.h"
 
 namespace kforge::trial {
 namespace {
@@ -44,8 +47,8 @@ std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure) {
   return out;
 }
 
-References::References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs)
-    : task_(task), options_(std::move(options)), call_seconds_(call_seconds), jobs_(std::move(jobs)), thread_([this] { produce(); }) {}
+References::References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs, PreparedStore* store)
+    : task_(task), options_(std::move(options)), call_seconds_(call_seconds), jobs_(std::move(jobs)), store_(store), thread_([this] { produce(); }) {}
 
 References::~References() {
   {
@@ -72,20 +75,31 @@ void References::push(Prepared prepared) {
   changed_.notify_all();
 }
 
+// REQUIRES: one thread, which outlives `worker`.
+Prepared References::of_worker(std::unique_ptr<WorkerProcess>& worker, const Job& job) const {
+  if (!worker) {
+    auto started = WorkerProcess::start(options_);
+    if (!started) return failed(started.error());
+    worker = std::move(*started);
+  }
+  const Answer& started = worker->started();
+  if (!started.ok) return failed(reference_error(task_, job, started.fault.contract.empty() ? started.error : started.fault.message));
+  return prepare(*worker, job);
+}
+
 void References::produce() {
-  auto worker = WorkerProcess::start(options_);
+  std::unique_ptr<WorkerProcess> worker;
   for (const Job& job : jobs_) {
     {
       const std::lock_guard lock(mutex_);
       if (stopped_) return;
     }
-    if (!worker) {
-      push(failed(worker.error()));
-      continue;
+    auto kept = store_ ? store_->find(job, false) : std::nullopt;
+    if (!kept) {
+      kept = of_worker(worker, job);
+      if (store_) store_->keep(job, false, *kept);
     }
-    const Answer& started = (*worker)->started();
-    if (!started.ok) push(failed(reference_error(task_, job, started.fault.contract.empty() ? started.error : started.fault.message)));
-    else push(prepare(**worker, job));
+    push(std::move(*kept));
   }
 }
 
@@ -107,18 +121,19 @@ Expected<std::vector<std::vector<double>>> References::run(WorkerProcess& worker
 }
 
 Prepared References::prepare(WorkerProcess& worker, const Job& job) const {
+  const StageTimer timer(options_.costs, "inputs");
   auto inputs = make_inputs(task_, job.run, false);
   if (!inputs) return failed(inputs.error());
   auto outputs = run(worker, job, *inputs);
   if (!outputs) return failed(outputs.error());
   Prepared out;
-  out.inputs = std::move(*inputs);
+  out.inputs.assign(std::make_move_iterator(inputs->begin()), std::make_move_iterator(inputs->end()));
   for (const std::vector<double>& values : *outputs) {
     out.dropped |= job.run.values != "declared" && !is_finite(values);
     if (!out.dropped && !task_.numerics.allow_nan && is_nan_everywhere(values))
       return failed(reference_error(task_, job, "every element of an output is NaN or was not written"));
   }
-  out.outputs = std::move(*outputs);
+  out.outputs.assign(std::make_move_iterator(outputs->begin()), std::make_move_iterator(outputs->end()));
   if (!out.dropped && job.call + 1 == std::max(job.run.calls, 1u)) add_further(worker, job, out);
   return out;
 }
@@ -126,7 +141,7 @@ Prepared References::prepare(WorkerProcess& worker, const Job& job) const {
 // Outputs of fewer than 32 elements are judged by a bound that is pooled over further draws of the reference alone.
 void References::add_further(WorkerProcess& worker, Job job, Prepared& out) const {
   std::size_t bytes = 0;
-  for (const Bytes& input : out.inputs) bytes += input.size();
+  for (const SharedBytes& input : out.inputs) bytes += input.size();
   if (bytes > kFurtherBytes) return;
   const std::uint32_t draws = task::draws_to_pool(task_, job.run.sizes);
   for (std::uint32_t draw = std::max(job.run.calls, 1u); draw < draws; ++draw) {

@@ -25,8 +25,8 @@ struct Job {
 std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
 
 struct Prepared {
-  std::vector<Bytes> inputs;
-  std::vector<std::vector<double>> outputs;   // of the out and inout tensors, in the task's order
+  std::vector<SharedBytes> inputs;
+  std::vector<SharedList<double>> outputs;    // of the out and inout tensors, in the task's order
   std::vector<std::vector<std::vector<double>>> further;   // the same of further draws, after a case's last call (task/cases.h, draws_to_pool)
   bool dropped = false;        // adversarial values on which the reference overflows (contracts.md, "Values")
   std::optional<Error> error;
@@ -34,12 +34,14 @@ struct Prepared {
 
 class References {
  public:
-  References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs);
+  // `store` may be null; without need of it no worker is started.
+  References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs, PreparedStore* store);
   ~References();               // stops the thread and its worker
   Prepared next();             // of the next job; blocks. REQUIRES: at most once per job
 
  private:
   void produce();
+  Prepared of_worker(std::unique_ptr<WorkerProcess>& worker, const Job& job) const;
   Expected<std::vector<std::vector<double>>> run(WorkerProcess& worker, const Job& job, const std::vector<Bytes>& inputs) const;
   Prepared prepare(WorkerProcess& worker, const Job& job) const;
   void add_further(WorkerProcess& worker, Job job, Prepared& out) const;
@@ -49,6 +51,7 @@ class References {
   const WorkerOptions options_;
   const double call_seconds_;
   const std::vector<Job> jobs_;
+  PreparedStore* const store_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Prepared> ready_;

@@ -72,6 +72,7 @@ Expected<Builds> build_both(const TrialRequest& request) {
       wanted.source = *written;
     }
     wanted.interface = reference_interface_of(task);
+    wanted.costs = request.costs;
     return build::build_reference(wanted);
   });
   build::CandidateRequest wanted;
@@ -79,6 +80,8 @@ Expected<Builds> build_both(const TrialRequest& request) {
   wanted.interface = interface_of(task);
   wanted.sm = request.sheet.sm();
   wanted.flags = task.flags;
+  wanted.server = request.compile_server;
+  wanted.costs = request.costs;
   auto candidate = build::build_candidate(wanted);
   auto built = reference.get();
   if (!candidate) return Unexpected(candidate.error());
@@ -99,6 +102,7 @@ Expected<EmulateOptions> emulate_options(const TrialRequest& request, const Buil
   options.candidate.start_seconds = options.reference.start_seconds = request.budget.call_seconds;
   options.candidate.runtime = *runtime;
   options.candidate.object = builds.candidate.shared_object;
+  options.candidate.costs = options.reference.costs = request.costs;
   options.candidate.configure = nlohmann::json{{"sheet", request.sheet_name.empty() ? request.sheet.name : request.sheet_name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
   options.reference.reference = true;
   options.reference.object = builds.reference.shared_object;
@@ -114,7 +118,11 @@ Expected<TrialResult> run_trial(const TrialRequest& request, const std::function
   };
   const auto start = Clock::now();
   progress("build " + request.candidate);
-  auto builds = build_both(request);
+  auto builds = [&] {
+    const StageTimer timer(request.costs, "build");
+    return build_both(request);
+  }();
+  const StageTimer timer(request.costs, "trial");
   if (!builds) return Unexpected(builds.error());
   TrialResult result;
   result.artefact = builds->candidate;

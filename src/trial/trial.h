@@ -19,8 +19,11 @@
 #include "ptx/module.h"
 #include "task/cases.h"
 #include "task/task.h"
+#include "trial/shared_list.h"
 
 namespace kforge::trial {
+
+class PreparedStore;
 
 enum class RungStatus : std::uint8_t { passed, failed, skipped, unknown };
 
@@ -40,7 +43,7 @@ struct ProcessFault {
 struct Output {
   std::string tensor;
   std::vector<std::byte> bytes;
-  std::vector<double> reference;        // of every element, row-major; empty when it was not computed (sampled)
+  SharedList<double> reference;         // of every element, row-major; empty when it was not computed (sampled)
   // References of further draws of the same case, for small outputs, after the case's last call (contracts.md, "Numerics").
   std::vector<std::vector<double>> further_references;
 };
@@ -53,7 +56,7 @@ struct CallEvidence {
   bool completed = false;               // the launcher returned and outputs came back
   evidence::LaunchLog log;
   std::vector<Output> outputs;
-  std::vector<std::vector<std::byte>> inputs;   // in order of the task's in and inout tensors (for the copy-of-an-input rule)
+  std::vector<SharedBytes> inputs;      // in order of the task's in and inout tensors (for the copy-of-an-input rule)
   // numerics.deterministic: how often the call was repeated with equal inputs under another order of the warps, and the output whose
   // bits then differed ("" none).
   std::uint32_t repeats = 0;
@@ -80,6 +83,9 @@ struct TrialRequest {
   bool profile = true;                  // false: correctness alone (measure sizes run for correctness where they fit)
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
   std::function<bool()> stop;           // asked before each call and while one runs: true ends it and skips all that follow; may be empty
+  build::CompileServer* compile_server = nullptr;   // as CandidateRequest; may be null
+  PreparedStore* prepared = nullptr;    // of this task: inputs and expected outputs are taken from it and kept in it; may be null
+  CostLedger* costs = nullptr;          // takes what the trial used; may be null
 };
 
 struct TrialResult {

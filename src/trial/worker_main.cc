@@ -81,7 +81,11 @@ class CandidateRunner {
  public:
   CandidateRunner(DeviceApi api, Launcher launcher) : api_(api), launcher_(launcher) {}
 
+  // What the runtime saw of the last call, as it tells it.
+  const std::string& log() const { return log_; }
+
   Json run(const Json& request, Arena& arena) {
+    log_.clear();
     std::vector<TensorRequest> tensors;
     for (const Json& json : request.at("tensors")) tensors.push_back(read_tensor(json));
     if (request.at("reset").get<bool>() && api_.emulated()) {
@@ -140,10 +144,10 @@ class CandidateRunner {
     if (api_.emulated() && request.contains("schedule_seed")) api_.configure(Json{{"seed", request["schedule_seed"]}}.dump().c_str());
     if (api_.emulated()) api_.begin_call(stream_, request.at("thread_instructions"), request.at("seconds"), request.at("sampled_blocks"));
     const int returned = launcher_(arguments.data(), stream_);
-    Json reply = {{"ok", true}, {"returned", returned}, {"log", ""}, {"completed", true}, {"detail", ""}};
+    Json reply = {{"ok", true}, {"returned", returned}, {"completed", true}, {"detail", ""}};
     if (api_.emulated()) {
       const char* log = api_.end_call(returned);
-      reply["log"] = log ? log : "";
+      log_ = log ? log : "";
     } else if (const int error = api_.synchronise(); error != 0) {
       reply["completed"] = false;
       reply["detail"] = api_.error_name(error);
@@ -166,6 +170,7 @@ class CandidateRunner {
   Launcher launcher_;
   void* stream_ = nullptr;
   std::vector<void*> pointers_;
+  std::string log_;
 };
 
 // The reference works on copies of its own, so that writing past one does not reach another.
@@ -187,13 +192,14 @@ Json run_reference(Launcher launcher, const Json& request, Arena& arena) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].role != 0) std::memcpy(arena.at(tensors[i].offset_out), buffers[i].data(), tensors[i].bytes);
   }
-  return {{"ok", true}, {"returned", 0}, {"log", ""}, {"completed", true}, {"detail", ""}};
+  return {{"ok", true}, {"returned", 0}, {"completed", true}, {"detail", ""}};
 }
 
-void answer(std::uint64_t nonce, const Json& json) {
+// One line, and after it the log, which is long and goes as it is.
+void answer(std::uint64_t nonce, const Json& json, const std::string& log = {}) {
   FrameHeader header;
   header.nonce = nonce;
-  if (!send_frame(kSocketFd, header, json.dump(-1, ' ', false, Json::error_handler_t::replace))) ::_exit(0);
+  if (!send_frame(kSocketFd, header, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + log)) ::_exit(0);
 }
 
 // Empty, or why. The libraries that objects need are loaded before, so that the object is the only file opened inside.
@@ -248,7 +254,8 @@ int serve() {
       answer(header.nonce, {{"ok", false}, {"error", "memory"}});
       continue;
     }
-    answer(header.nonce, reference ? run_reference(launcher, request, arena) : runner.run(request, arena));
+    const Json reply = reference ? run_reference(launcher, request, arena) : runner.run(request, arena);
+    answer(header.nonce, reply, runner.log());
   }
   return 0;
 }

@@ -103,6 +103,19 @@ class CallWatch {
   double processor_before_;
 };
 
+// Adds the time of its life to `sum`.
+class WaitedTime {
+ public:
+  explicit WaitedTime(double& sum) : sum_(sum), start_(Clock::now()) {}
+  ~WaitedTime() { sum_ += seconds_since(start_); }
+  WaitedTime(const WaitedTime&) = delete;
+  WaitedTime& operator=(const WaitedTime&) = delete;
+
+ private:
+  double& sum_;
+  Clock::time_point start_;
+};
+
 Answer fault(std::string contract, std::string message) { return {false, {}, {std::move(contract), std::move(message)}, {}, {}}; }
 
 }  // namespace
@@ -182,6 +195,8 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   worker->output_ = std::move(read_end);
   worker->pid_ = pid;
   worker->memory_bytes_ = options.memory_bytes;
+  worker->stage_ = options.reference ? "reference" : "emulate";
+  worker->costs_ = options.costs;
   const Json json = {{"mode", options.reference ? "reference" : "candidate"}, {"runtime", options.runtime}, {"object", options.object},
                      {"configure", options.configure}, {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}};
   theirs.reset();
@@ -206,6 +221,7 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
   std::atomic_ref(arena_.progress()).store(0);
   if (!send_frame(socket_.get(), header, json)) return ended();
   CallWatch watch(pid_, limit, arena_.progress());
+  const WaitedTime waited(waited_s_);
   std::string buffer;
   while (true) {
     pollfd waits[] = {{socket_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
@@ -229,10 +245,11 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
     }
     if (buffer.size() < sizeof header + header.bytes) continue;
     const std::string text = buffer.substr(sizeof header, header.bytes);
+    const std::size_t line = std::min(text.find('\n'), text.size());
     if (header.kind != FrameKind::reply || header.nonce != nonce_) return reported(static_cast<std::uint32_t>(header.kind), header.detail, text);
-    const Json reply = Json::parse(text, nullptr, false);
+    const Json reply = Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line), nullptr, false);
     if (!reply.is_object() || !reply.value("ok", Json()).is_boolean()) return reported(0, 0, text);
-    if (reply["ok"].get<bool>()) return {true, text, {}, {}, {}};
+    if (reply["ok"].get<bool>()) return {true, text.substr(0, line), {}, {}, {}, line < text.size() ? text.substr(line + 1) : ""};
     const Json why = reply.value("error", Json());
     return {false, {}, {}, why.is_string() ? why.get<std::string>() : "the worker gave no reason", {}};
   }
@@ -249,18 +266,22 @@ void WorkerProcess::drain_output() {
   }
 }
 
+bool WorkerProcess::take_status(int flags) {
+  rusage usage{};
+  pid_t got;
+  while ((got = ::wait4(pid_, &status_, flags, &usage)) < 0 && errno == EINTR) {}
+  if (got == 0) return false;
+  pid_ = -1;
+  if (costs_) costs_->add(stage_, cpu_seconds(usage), waited_s_);
+  return true;
+}
+
 void WorkerProcess::reap(bool kill) {
   if (pid_ <= 0) return;
-  for (int i = 0; !kill && i < 100; ++i) {
-    const pid_t got = ::waitpid(pid_, &status_, WNOHANG);
-    if (got == pid_) pid_ = -1;
-    if (got != 0) break;
-    ::poll(nullptr, 0, 5);
-  }
+  for (int i = 0; !kill && i < 100 && !take_status(WNOHANG); ++i) ::poll(nullptr, 0, 5);
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {}
-    pid_ = -1;
+    take_status(0);
     if (!kill) status_ = -1;   // it lived on with its socket closed
   }
   if (output_) drain_output();

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+#include "base/costs.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/unique_fd.h"
@@ -50,14 +51,16 @@ struct WorkerOptions {
   std::string configure;         // JSON for kforge_cudart_configure
   std::uint64_t memory_bytes = 8ull << 30;
   double start_seconds = 20;
+  CostLedger* costs = nullptr;   // takes the process' time when it has ended; may be null
 };
 
 struct Answer {
   bool ok = false;
-  std::string json;              // of a reply
+  std::string json;              // of a reply, without the log
   ProcessFault fault;            // of the candidate's process
   std::string error;             // ours: the worker could not do it
   std::string undecided;         // it was stopped after so long that nobody waits, within its budget of thread-instructions
+  std::string log = {};          // of a reply: what the emulated runtime saw
 };
 
 // What a call may cost: it is over its budget when it is over both (contracts.md, "The verdict").
@@ -89,6 +92,7 @@ class WorkerProcess {
   Answer out_of_patience(double seconds, const CallLimit& limit);
   void drain_output();
   void reap(bool kill);
+  bool take_status(int flags);                     // of the process, and its time; false while it runs
 
   SharedArena arena_;
   TemporaryDirectory folder_;
@@ -96,6 +100,9 @@ class WorkerProcess {
   pid_t pid_ = -1;
   int status_ = 0;
   std::uint64_t nonce_ = 0, memory_bytes_ = 0;
+  const char* stage_ = "";
+  CostLedger* costs_ = nullptr;
+  double waited_s_ = 0;                            // for its answers
   std::string printed_;                            // the end of what it wrote to its standard streams
   Answer started_;
 };
