@@ -1,6 +1,7 @@
 // LaunchLog to JSON and back, for the way from the worker to its parent. The worker's process is the candidate's: what comes
 // back may be anything, so reading checks every key, type and size, and never throws. Each structure's fields are listed once,
 // in a `fields` function that both directions use.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -122,83 +123,109 @@ Json write(const T& value) {
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// The first thing that is wrong, with the path to it.
+// The first thing that is wrong, with the path to it, which is put together on the way back: a log has many numbers, and few faults.
 struct Reader {
-  std::string error;
-  bool wrong(const std::string& path, const char* expected) {
-    if (error.empty()) error = path + ": expected " + expected;
+  std::string path;
+  const char* expected = "";
+  bool wrong(const char* what) {
+    expected = what;
     return false;
   }
-
-  bool read(const Json& json, std::string& value, const std::string& path) {
-    if (!json.is_string()) return wrong(path, "a string");
-    value = json.get_ref<const std::string&>();
-    return value.size() <= kMostStringBytes || wrong(path, "a string of at most 1 MiB");
+  bool inside(const std::string& step) {
+    path.insert(0, step);
+    return false;
   }
-  bool read(const Json& json, bool& value, const std::string& path) {
-    if (!json.is_boolean()) return wrong(path, "true or false");
+  std::string error() const { return "log" + path + ": expected " + expected; }
+
+  bool read(const Json& json, std::string& value) {
+    if (!json.is_string()) return wrong("a string");
+    value = json.get_ref<const std::string&>();
+    return value.size() <= kMostStringBytes || wrong("a string of at most 1 MiB");
+  }
+  bool read(const Json& json, bool& value) {
+    if (!json.is_boolean()) return wrong("true or false");
     value = json.get<bool>();
     return true;
   }
-  bool read(const Json& json, double& value, const std::string& path) {
-    if (!json.is_number()) return wrong(path, "a number");
+  bool read(const Json& json, double& value) {
+    if (!json.is_number()) return wrong("a number");
     value = json.get<double>();
-    return std::isfinite(value) || wrong(path, "a finite number");
+    return std::isfinite(value) || wrong("a finite number");
   }
-  bool read(const Json& json, int& value, const std::string& path) {
-    if (!json.is_number_integer()) return wrong(path, "an integer");
+  bool read(const Json& json, int& value) {
+    if (!json.is_number_integer()) return wrong("an integer");
     const bool big = json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<int>::max();
     const auto wide = big ? std::numeric_limits<std::int64_t>::max() : json.get<std::int64_t>();
-    if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) return wrong(path, "an integer of 32 bits");
+    if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) return wrong("an integer of 32 bits");
     value = static_cast<int>(wide);
     return true;
   }
   template <class T> requires(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>)
-  bool read(const Json& json, T& value, const std::string& path) {
-    if (!json.is_number_unsigned()) return wrong(path, "an integer that is not negative");
+  bool read(const Json& json, T& value) {
+    if (!json.is_number_unsigned()) return wrong("an integer that is not negative");
     const auto wide = json.get<std::uint64_t>();
-    if (wide > std::numeric_limits<T>::max()) return wrong(path, "an integer of 32 bits");
+    if (wide > std::numeric_limits<T>::max()) return wrong("an integer of 32 bits");
     value = static_cast<T>(wide);
     return true;
   }
   template <class T> requires std::is_enum_v<T>
-  bool read(const Json& json, T& value, const std::string& path) {
+  bool read(const Json& json, T& value) {
     std::uint64_t number = 0;
-    if (!read(json, number, path)) return false;
-    if (number > last_of(T{})) return wrong(path, "a known value");
+    if (!read(json, number)) return false;
+    if (number > last_of(T{})) return wrong("a known value");
     value = static_cast<T>(number);
     return true;
   }
   template <class T>
-  bool read(const Json& json, std::vector<T>& values, const std::string& path) {
-    if (!json.is_array() || json.size() > kMostElements) return wrong(path, "a list of at most 1048576 elements");
+  bool read(const Json& json, std::vector<T>& values) {
+    if (!json.is_array() || json.size() > kMostElements) return wrong("a list of at most 1048576 elements");
     values.resize(json.size());
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (!read(json[i], values[i], path + "[" + std::to_string(i) + "]")) return false;
+      if (!read(json[i], values[i])) return inside("[" + std::to_string(i) + "]");
     return true;
   }
   template <class T, std::size_t n>
-  bool read(const Json& json, std::array<T, n>& values, const std::string& path) {
-    if (!json.is_array() || json.size() != n) return wrong(path, "a list of the right length");
+  bool read(const Json& json, std::array<T, n>& values) {
+    if (!json.is_array() || json.size() != n) return wrong("a list of the right length");
     for (std::size_t i = 0; i < n; ++i)
-      if (!read(json[i], values[i], path + "[" + std::to_string(i) + "]")) return false;
+      if (!read(json[i], values[i])) return inside("[" + std::to_string(i) + "]");
     return true;
   }
   template <class T> requires(std::is_class_v<T> && !std::is_same_v<T, std::string>)
-  bool read(const Json& json, T& value, const std::string& path) {
-    if (!json.is_object()) return wrong(path, "an object");
+  bool read(const Json& json, T& value) {
+    if (!json.is_object()) return wrong("an object");
     bool good = true;
     std::size_t known = 0;
     auto field = [&](const char* key, auto& member) {
       if (!good) return;
       const auto found = json.find(key);
-      good = found != json.end() ? read(*found, member, path + "." + key) : wrong(path + "." + key, "to be there");
+      good = (found != json.end() ? read(*found, member) : wrong("to be there")) || inside(std::string(".") + key);
       ++known;
     };
     fields(field, value);
-    return good && (known == json.size() || wrong(path, "no other keys"));
+    return good && (known == json.size() || wrong("no other keys"));
   }
 };
+
+// How deep brackets are nested; those in strings do not count.
+int depth_of(std::string_view text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      else if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return deepest;
+}
 
 }  // namespace
 
@@ -208,14 +235,12 @@ std::string to_json(const LaunchLog& log) { return write(log).dump(-1, ' ', fals
 bool from_json(std::string_view text, LaunchLog& log, std::string& error) {
   error.clear();
   if (text.size() > kMostTextBytes) return error = "the log is larger than 64 MiB", false;
-  bool too_deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) { return !(too_deep = too_deep || depth > kMostDepth); };
-  const Json json = Json::parse(text, shallow, false);
-  if (too_deep) return error = "the log is nested too deeply", false;
+  if (depth_of(text) > kMostDepth) return error = "the log is nested too deeply", false;   // the parser recurses
+  const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return error = "the log is no JSON text", false;
   Reader reader;
   LaunchLog read;
-  if (!reader.read(json, read, "log")) return error = reader.error, false;
+  if (!reader.read(json, read)) return error = reader.error(), false;
   log = std::move(read);
   return true;
 }
