@@ -1,4 +1,6 @@
 // kforge: parses the command line, runs one command, returns its exit code.
+#include <malloc.h>
+
 #include <cstdio>
 #include <exception>
 #include <variant>
@@ -24,6 +26,9 @@ int report_error(const Error& error) {
 }  // namespace kforge::cli
 
 int main(int argc, char** argv) {
+  // A run handles tensors of some MiB again and again: their memory is kept, not given back and cleared anew by the system.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
   try {
     const auto invocation = kforge::cli::parse_arguments(argc, argv);
     return std::visit([](const auto& arguments) { return kforge::cli::run(arguments); }, invocation);

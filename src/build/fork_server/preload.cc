@@ -89,12 +89,12 @@ void begin_work(int report, pid_t watcher) {
 [[noreturn]] void watch(pid_t program, int report) {
   const int ended = static_cast<int>(::syscall(SYS_pidfd_open, program, 0));
   pollfd waits[] = {{ended, POLLIN, 0}, {report, 0, 0}};   // POLLHUP of `report`: whoever asked is gone
-  while (::poll(waits, 2, -1) < 0 && errno == EINTR) {}
+  while (ended >= 0 && ::poll(waits, 2, -1) < 0 && errno == EINTR) {}
   if (ended < 0 || waits[1].revents) ::kill(-program, SIGKILL);
   ForkReport out;
   while (::wait4(program, &out.wait_status, 0, &out.usage) < 0 && errno == EINTR) {}
-  static_cast<void>(!::send(report, &out, sizeof out, MSG_NOSIGNAL));
-  ::_exit(0);
+  if (ended >= 0) static_cast<void>(!::send(report, &out, sizeof out, MSG_NOSIGNAL));
+  ::_exit(0);   // without a report this server is of no use, and whoever asked sees that
 }
 
 // Returns in the children alone.
