@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace kforge::emulator {
@@ -178,8 +179,15 @@ void keep_worst_shared(Warp& warp, const Op& op, const Request& request, const W
 void count_global(Warp& warp, const Op& op, const Request& request) {
   OpProfile& profile = warp.launch->ops[op.index];
   ++profile.requests;
+  const bool load = request.direction == Direction::load;
+  if (load && warp.block->trace != nullptr) [[unlikely]] warp.block->trace->add(warp.index, request.addresses, request.mask, request.bytes);
+  if (request.direction == Direction::atomic) {
+    profile.atomic_passes += count_atomic_passes(request.addresses, request.mask);
+    if (warp.launch->atomic_lines != nullptr) warp.launch->atomic_lines->add(request.addresses, request.mask);
+  }
   const bool contiguous = is_contiguous(request.addresses, request.mask, request.bytes);
   if (contiguous && request.addresses[0] % 32 == 0) {
+    profile.l1_cycles += load ? (request.bytes + 3) / 4 : (request.bytes + 1) / 2;
     profile.sectors += request.bytes;
     profile.sectors_ideal += request.bytes;
     profile.sectors_aligned_ideal += request.bytes;
@@ -192,6 +200,8 @@ void count_global(Warp& warp, const Op& op, const Request& request) {
   profile.sectors_ideal += count.ideal;
   profile.sectors_aligned_ideal += count.aligned_ideal;
   profile.distinct_bytes += count.distinct_bytes;
+  profile.l1_cycles += load ? load_cycles(count_wavefronts(request.addresses, request.mask, request.bytes).wavefronts, count) : store_cycles(count);
+  if (request.direction == Direction::store) profile.partial_sectors += count.sectors - count.whole;
   keep_worst(profile.worst_global, profile.worst_global_waste, warp, request, count.sectors, count.ideal);
 }
 
@@ -207,7 +217,30 @@ void count_shared(Warp& warp, const Op& op, const Request& request) {
   const WavefrontCount count = (store ? count_store_wavefronts : count_wavefronts)(request.addresses, request.mask, request.bytes);
   profile.wavefronts += count.wavefronts;
   profile.wavefronts_ideal += count.ideal;
+  if (request.direction == Direction::atomic) {
+    const std::uint32_t lanes = most_lanes_of_a_bank(request.addresses, request.mask);
+    profile.shared_atomic_repeats += lanes - std::min(lanes, count.wavefronts);
+  }
   keep_worst(profile.worst_shared, profile.worst_shared_waste, warp, request, count.wavefronts, count.ideal);
+}
+
+void AtomicLines::add(const LaneAddresses& addresses, std::uint32_t mask) {
+  while (mask != 0) {
+    const std::uint64_t line = addresses[first_lane(mask)] / 128;
+    std::uint32_t lanes = 0;
+    for (std::uint32_t m = mask; m != 0; m &= m - 1)
+      if (addresses[first_lane(m)] / 128 == line) lanes |= m & (~m + 1);
+    mask &= ~lanes;
+    const auto known = passes_.find(line);
+    if (known != passes_.end()) known->second += count_atomic_passes(addresses, lanes);
+    else if (passes_.size() < kMostLines) passes_.emplace(line, count_atomic_passes(addresses, lanes));
+  }
+}
+
+std::uint64_t AtomicLines::most() const {
+  std::uint64_t most = 0;
+  for (const auto& [line, passes] : passes_) most = std::max(most, passes);
+  return most;
 }
 
 void count_local(Warp& warp, const Op& op) {

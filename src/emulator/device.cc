@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -253,7 +254,14 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.race_shadow_bytes = d.checks.race_shadow_bytes;
   launch.global_shadow = &d.global_shadow;
   launch.print = [&d](std::string_view text) { d.print(text); };
-  if (launch.profile) launch.ops = std::vector<OpProfile>(request.kernel->code.size());
+  LoadTrace trace;
+  AtomicLines atomic_lines;
+  if (launch.profile) {
+    launch.ops = std::vector<OpProfile>(request.kernel->code.size());
+    const bool seen = std::any_of(d.log.kernels.begin(), d.log.kernels.end(), [&](const evidence::KernelProfile& k) { return k.kernel == request.kernel->info.name; });
+    if (!seen) launch.trace = &trace;
+    launch.atomic_lines = &atomic_lines;
+  }
   launch.instruction_limit = d.limits.thread_instructions == 0 ? 0 : std::max<std::uint64_t>(1, d.limits.thread_instructions - std::min(d.instructions_used, d.limits.thread_instructions));
   launch.seconds_limit = d.limits.seconds - d.seconds_used;
   launch.progress = d.limits.progress;

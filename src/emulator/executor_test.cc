@@ -102,6 +102,10 @@ TEST(Executor, CountersAreThoseOfAHandCount) {
   EXPECT_EQ(c[M::global_sectors], 2u * 5 + 2 * 4);    // the loads start 4 bytes behind a sector
   EXPECT_EQ(c[M::global_load_bytes], 256u);
   EXPECT_EQ(c[M::global_store_bytes], 256u);
+  EXPECT_EQ(c[M::global_store_requests], 2u);
+  EXPECT_EQ(c[M::global_store_sectors], 8u);
+  EXPECT_EQ(c[M::global_partial_sectors], 0u);
+  EXPECT_EQ(c[M::global_l1_cycles], 2u + 2 * 2);      // a load's wavefront, or a store's two packets
   EXPECT_EQ(c[M::flops_f32], 64u * 3 + 40);
   EXPECT_EQ(c[M::branches], 2u);
   EXPECT_EQ(c[M::divergent_branches], 1u);
@@ -133,6 +137,23 @@ TEST(Executor, LoadsBeforeTheFirstUseAreIndependent) {
   Allocation* y = t.buffer(std::vector<float>(32, 0.0f), "y");
   ASSERT_EQ(t.launch(x->base, y->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::ok);
   EXPECT_DOUBLE_EQ(t.device.take_log().kernels.at(0).independent_loads, 4);
+}
+
+// What an unrolled sum over a pointer that may alias looks like: ptxas issues the loads of the piece first. A store through another pointer ends that.
+TEST(Executor, LoadsOfAStraightPieceAreInFlightTogether) {
+  const auto in_flight = [](const std::string& second) {
+    TestDevice t;
+    t.device.set_checks({.safety = false, .profile = true});
+    t.load_body(kStart + "ld.global.f32 %f1, [%rd3]; add.f32 %f1, %f1, %f1;\n" + second + "ld.global.f32 %f2, [%rd3+128]; add.f32 %f2, %f2, %f1; st.global.f32 [%rd4], %f2; ret;");
+    Allocation* x = t.buffer(std::vector<float>(64, 1.0f));
+    Allocation* y = t.buffer(std::vector<float>(32, 0.0f), "y");
+    EXPECT_EQ(t.launch(x->base, y->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::ok);
+    return t.device.take_log().kernels.at(0).loads_in_flight;
+  };
+  EXPECT_DOUBLE_EQ(in_flight(""), 2);
+  EXPECT_DOUBLE_EQ(in_flight("st.global.f32 [%rd3+256], %f1;\n"), 2) << "through the same register, elsewhere";
+  EXPECT_DOUBLE_EQ(in_flight("st.global.f32 [%rd4], %f1;\n"), 1);
+  EXPECT_DOUBLE_EQ(in_flight("bar.sync 0;\n"), 1);
 }
 
 TEST(Executor, SampledGridsRunBlocksSpreadOverTheGrid) {

@@ -6,10 +6,12 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/code.h"
 #include "emulator/lane_shape.h"
+#include "emulator/load_trace.h"
 #include "emulator/race.h"
 #include "emulator/request.h"
 #include "emulator/shadow.h"
@@ -31,6 +33,7 @@ struct OpProfile {
   std::uint64_t active_lanes = 0;            // whatever their guards
   std::uint64_t requests = 0;
   std::uint64_t sectors = 0, sectors_ideal = 0, sectors_aligned_ideal = 0, distinct_bytes = 0;
+  std::uint64_t partial_sectors = 0, l1_cycles = 0, atomic_passes = 0, shared_atomic_repeats = 0;
   std::uint64_t shared_requests = 0, wavefronts = 0, wavefronts_ideal = 0;
   std::uint64_t local_requests = 0;
   std::uint64_t divergent = 0;
@@ -64,6 +67,17 @@ class ViolationLog {
 // A thread's coordinates in its block.
 evidence::Dim3 thread_index(const evidence::Dim3& block, std::uint32_t linear);
 
+// Passes of atomics through each 128-byte line of global memory, as far as it can be remembered.
+class AtomicLines {
+ public:
+  void add(const LaneAddresses& addresses, std::uint32_t mask);
+  std::uint64_t most() const;
+
+ private:
+  static constexpr std::size_t kMostLines = 4096;
+  std::unordered_map<std::uint64_t, std::uint64_t> passes_;
+};
+
 struct Team;
 
 struct Launch {
@@ -82,6 +96,9 @@ struct Launch {
   const SegmentCode* segments = nullptr;         // of the kernel, for the variant
   std::vector<std::uint64_t> segment_runs;       // profile: whole runs of each
   std::vector<AccessMemo> memos;                 // by pc
+  LoadTrace* trace = nullptr;                    // of block `traced_block`; null: none is traced
+  std::uint64_t traced_block = 0;
+  AtomicLines* atomic_lines = nullptr;           // when the profile is on
   ShapePool shapes;
   ViolationLog* violations = nullptr;
   RaceDetector* races = nullptr;

@@ -92,7 +92,14 @@ Counters counters_of(const Op& op, const OpProfile& p, const Issued& issue) {
   c[Metric::global_sectors] = p.sectors;
   c[Metric::global_sectors_ideal] = p.sectors_ideal;
   c[Metric::global_sectors_aligned_ideal] = p.sectors_aligned_ideal;
-  c[exec == Exec::ld || exec == Exec::ldu ? Metric::global_load_bytes : Metric::global_store_bytes] = p.distinct_bytes;
+  const bool writes = exec == Exec::st || exec == Exec::atom || exec == Exec::red;   // others, cp.async among them, read global memory
+  c[writes ? Metric::global_store_bytes : Metric::global_load_bytes] = p.distinct_bytes;
+  c[Metric::global_store_requests] = writes ? p.requests : 0;
+  c[Metric::global_store_sectors] = writes ? p.sectors : 0;
+  c[Metric::global_partial_sectors] = p.partial_sectors;
+  c[Metric::global_l1_cycles] = p.l1_cycles;
+  c[Metric::global_atomic_passes] = p.atomic_passes;
+  c[Metric::shared_atomic_repeats] = p.shared_atomic_repeats;
   c[Metric::shared_requests] = p.shared_requests;
   c[Metric::shared_wavefronts] = p.wavefronts;
   c[Metric::shared_wavefronts_ideal] = p.wavefronts_ideal;
@@ -158,6 +165,57 @@ double independent_loads(const Launch& launch) {
   return weight > 0 ? std::max(1.0, weighted / weight) : 1;
 }
 
+// The register or variable that an access starts from: accesses with one of these and other offsets are known to be apart.
+struct AddressBase {
+  ptx::RegisterId reg = ptx::kNoRegister;
+  std::optional<ptx::VariableId> variable;
+  bool operator==(const AddressBase&) const = default;
+};
+AddressBase base_of(const ptx::Instruction& in) {
+  for (const ptx::Operand& operand : in.operands)
+    if (operand.kind == ptx::Operand::Kind::address) return {operand.reg, operand.variable};
+  return {};
+}
+
+// Loads of one warp in flight as ptxas leaves them: in a straight piece of code it issues the loads first, as far as no address depends on a
+// load and no store before them may write what they read; uses come after. At the end of the piece a use waits. Weighted as above.
+double loads_in_flight(const Launch& launch) {
+  const std::vector<Op>& code = launch.kernel->code;
+  std::vector<bool> is_target(code.size() + 1);
+  for (const Op& op : code)
+    if (family(*op.source) == Exec::bra && op.target < is_target.size()) is_target[op.target] = true;
+  double weighted = 0, weight = 0;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (launch.ops[i].requests == 0 || !is_load(code[i])) continue;
+    std::vector<ptx::RegisterId> loaded;   // and what was computed from it
+    std::vector<AddressBase> stored;
+    std::uint64_t in_flight = 0;
+    bool used = false;
+    std::size_t k = i;
+    for (; k < code.size(); ++k) {
+      const Op& op = code[k];
+      const Exec exec = family(*op.source);
+      if ((is_target[k] && k > i && used) || exec == Exec::bar_sync || exec == Exec::ret || exec == Exec::call) break;
+      if (exec == Exec::bra && (used || op.target <= k || reads_any(op, loaded))) break;
+      const bool uses = reads_any(op, loaded);
+      if (is_load(op)) {
+        const bool apart = op.source->mods.cache == ptx::Cache::nc || std::all_of(stored.begin(), stored.end(), [&](const AddressBase& base) { return base == base_of(*op.source); });
+        if (uses || !apart) break;
+        ++in_flight;
+      } else if (exec == Exec::st && op.source->mods.space != ptx::Space::shared && op.source->mods.space != ptx::Space::local) {
+        stored.push_back(base_of(*op.source));
+      }
+      used |= uses;
+      if (uses || is_load(op)) visit_registers(*op.source, [&](ptx::RegisterId r, bool result) { if (result) loaded.push_back(r); });
+    }
+    const double runs = static_cast<double>(launch.ops[i].executions) * static_cast<double>(in_flight);
+    weighted += runs * static_cast<double>(in_flight);
+    weight += runs;
+    i = std::max(i, k - 1);
+  }
+  return weight > 0 ? std::max(1.0, weighted / weight) : 1;
+}
+
 KernelProfile& profile_of(std::vector<KernelProfile>& profiles, const std::string& name) {
   for (KernelProfile& profile : profiles)
     if (profile.kernel == name) return profile;
@@ -212,6 +270,9 @@ void add_to_profiles(std::vector<KernelProfile>& profiles, const Launch& launch,
     add_op(profile.lines[entry->second], op, p, counters);
   }
   profile.independent_loads = std::max(profile.launch_count == 1 ? 1.0 : profile.independent_loads, independent_loads(launch));
+  profile.loads_in_flight = std::max(profile.launch_count == 1 ? 1.0 : profile.loads_in_flight, loads_in_flight(launch));
+  if (launch.trace != nullptr) profile.load_reuse = launch.trace->reuse();
+  if (launch.atomic_lines != nullptr) profile.hottest_line_passes += launch.atomic_lines->most();
   for (LineProfile& line : profile.lines)
     if (line.counters[Metric::global_requests] == 0) line.global_contiguous = false;
 }

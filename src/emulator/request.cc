@@ -8,7 +8,7 @@
 namespace kforge::emulator {
 namespace {
 
-constexpr std::uint64_t kSectorBytes = 32;
+constexpr std::uint64_t kSectorBytes = 32, kLineBytes = 128;
 constexpr std::uint32_t kBanks = 32;
 constexpr std::uint32_t kBankBytes = 4;
 
@@ -29,10 +29,21 @@ std::uint32_t gather(const LaneAddresses& addresses, std::uint32_t mask, LaneAdd
 SectorCount count_sorted(const std::uint64_t* sorted, std::uint32_t count, std::uint32_t bytes) {
   SectorCount result;
   std::uint64_t covered = sorted[0];
-  std::uint64_t next_sector = sorted[0] / kSectorBytes;
+  std::uint64_t next_sector = sorted[0] / kSectorBytes, next_line = sorted[0] / kLineBytes;
+  std::uint64_t last_sector = next_sector, bytes_of_last = 0;   // how much of the last sector is asked for
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t end = sorted[i] + bytes;
     if (end <= covered) continue;
+    for (std::uint64_t at = std::max(covered, sorted[i]); at < end;) {
+      const std::uint64_t sector = at / kSectorBytes, part_end = std::min(end, (sector + 1) * kSectorBytes);
+      if (sector != last_sector) last_sector = sector, bytes_of_last = 0;
+      bytes_of_last += part_end - at;
+      result.whole += bytes_of_last == kSectorBytes;
+      at = part_end;
+    }
+    const std::uint64_t first_line = std::max(sorted[i] / kLineBytes, next_line), after_line = (end - 1) / kLineBytes + 1;
+    if (after_line > first_line) result.lines += static_cast<std::uint32_t>(after_line - first_line);
+    next_line = std::max(next_line, after_line);
     result.distinct_bytes += static_cast<std::uint32_t>(end - std::max(covered, sorted[i]));
     covered = end;
     const std::uint64_t first = std::max(sorted[i] / kSectorBytes, next_sector);
@@ -47,8 +58,10 @@ SectorCount count_sorted(const std::uint64_t* sorted, std::uint32_t count, std::
 }
 
 SectorCount count_consecutive(std::uint64_t base, std::uint32_t span) {
-  const auto sectors = static_cast<std::uint32_t>((base + span - 1) / kSectorBytes - base / kSectorBytes + 1);
-  return {sectors, sectors, static_cast<std::uint32_t>((span + kSectorBytes - 1) / kSectorBytes), span};
+  const auto units = [&](std::uint64_t unit) { return static_cast<std::uint32_t>((base + span - 1) / unit - base / unit + 1); };
+  const std::uint64_t first_whole = (base + kSectorBytes - 1) / kSectorBytes, after_whole = (base + span) / kSectorBytes;
+  const std::uint32_t sectors = units(kSectorBytes), whole = after_whole > first_whole ? static_cast<std::uint32_t>(after_whole - first_whole) : 0;
+  return {sectors, sectors, static_cast<std::uint32_t>((span + kSectorBytes - 1) / kSectorBytes), span, whole, units(kLineBytes)};
 }
 
 constexpr std::uint64_t kWindowBytes = 64 * kSectorBytes;
@@ -75,6 +88,17 @@ bool count_in_window(const std::uint64_t* active, std::uint32_t count, std::uint
     word |= bit;
   }
   result.sectors = static_cast<std::uint32_t>(std::popcount(sectors));
+  const int units_of_sector = static_cast<int>(kSectorBytes) >> shift;   // 1 to 32, so that a sector's bits lie in one word
+  const std::uint64_t all = (std::uint64_t{1} << units_of_sector) - 1;
+  std::uint64_t last_line = ~std::uint64_t{0};
+  for (std::uint64_t rest = sectors; rest != 0; rest &= rest - 1) {
+    const auto sector = static_cast<std::uint32_t>(std::countr_zero(rest));
+    const std::uint32_t bit = sector * static_cast<std::uint32_t>(units_of_sector);
+    result.whole += (units[bit / 64] >> bit % 64 & all) == all;
+    const std::uint64_t line = (base + sector * kSectorBytes) / kLineBytes;
+    result.lines += line != last_line;
+    last_line = line;
+  }
   result.ideal = static_cast<std::uint32_t>((lowest - base + result.distinct_bytes + kSectorBytes - 1) / kSectorBytes);
   result.aligned_ideal = static_cast<std::uint32_t>((result.distinct_bytes + kSectorBytes - 1) / kSectorBytes);
   return true;
@@ -150,6 +174,27 @@ SectorCount count_sectors(const LaneAddresses& addresses, std::uint32_t mask, st
   if (!ascending && count_in_window(active.data(), count, bytes, result)) return result;
   if (!ascending) std::sort(active.begin(), active.begin() + count);
   return count_sorted(active.data(), count, bytes);
+}
+
+std::uint32_t count_atomic_passes(const LaneAddresses& addresses, std::uint32_t mask) {
+  LaneAddresses active;
+  bool ascending = false;
+  const std::uint32_t count = gather(addresses, mask, active, ascending);
+  if (!ascending) std::sort(active.begin(), active.begin() + count);
+  std::uint32_t passes = 0, same = 0, most = 0;   // lanes of this word; the most of a word of this sector
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const bool new_sector = i == 0 || active[i] / kSectorBytes != active[i - 1] / kSectorBytes;
+    if (new_sector) passes += most, most = 0;
+    same = !new_sector && active[i] == active[i - 1] ? same + 1 : 1;
+    most = std::max(most, same);
+  }
+  return passes + most;
+}
+
+std::uint32_t most_lanes_of_a_bank(const LaneAddresses& addresses, std::uint32_t mask) {
+  std::array<std::uint32_t, kBanks> lanes{};
+  for (; mask != 0; mask &= mask - 1) ++lanes[addresses[std::countr_zero(mask)] / kBankBytes % kBanks];
+  return *std::max_element(lanes.begin(), lanes.end());
 }
 
 WavefrontCount count_wavefronts(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes) {

@@ -24,9 +24,21 @@ struct SectorCount {
   std::uint32_t ideal = 0;           // sectors that the distinct bytes touch when packed from the request's lowest address
   std::uint32_t aligned_ideal = 0;   // distinct bytes / 32, rounded up
   std::uint32_t distinct_bytes = 0;
+  std::uint32_t whole = 0;           // sectors all of whose bytes are asked for
+  std::uint32_t lines = 0;           // distinct 128-byte lines
 };
 // `bytes` per lane: 1, 2, 4, 8, 16 (or 32). Lanes outside `mask` are ignored.
 SectorCount count_sectors(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t bytes);
+
+// Cycles of L1's data stage: a load reads a word of each bank a cycle, as shared memory does, and looks up four lines; a store sends a packet of
+// up to 64 bytes of a line a cycle to L2 (docs/time-model.md gives the measurements).
+inline std::uint32_t load_cycles(std::uint32_t wavefronts, const SectorCount& count) { return wavefronts > (count.lines + 3) / 4 ? wavefronts : (count.lines + 3) / 4; }
+inline std::uint32_t store_cycles(const SectorCount& count) { return count.lines > (count.sectors + 1) / 2 ? count.lines : (count.sectors + 1) / 2; }
+
+// Global atomics: passes through the sectors. Lanes of one sector go together as long as their words differ.
+std::uint32_t count_atomic_passes(const LaneAddresses& addresses, std::uint32_t mask);
+// Shared atomics: the most lanes that fall on one bank, whether or not their words are the same.
+std::uint32_t most_lanes_of_a_bank(const LaneAddresses& addresses, std::uint32_t mask);
 
 struct WavefrontCount {
   std::uint32_t wavefronts = 0;

@@ -16,11 +16,14 @@ SectorCount slow_sectors(const LaneAddresses& addresses, std::uint32_t mask, std
   for (std::uint32_t lane = 0; lane < 32; ++lane)
     for (std::uint32_t i = 0; i < bytes && (mask >> lane & 1); ++i) touched.insert(addresses[lane] + i);
   if (touched.empty()) return {};
-  std::set<std::uint64_t> sectors, packed;
-  for (const std::uint64_t byte : touched) sectors.insert(byte / 32);
+  std::map<std::uint64_t, std::uint32_t> sectors;
+  std::set<std::uint64_t> packed, lines;
+  for (const std::uint64_t byte : touched) ++sectors[byte / 32], lines.insert(byte / 128);
+  const auto whole = std::count_if(sectors.begin(), sectors.end(), [](const auto& sector) { return sector.second == 32; });
   for (std::uint64_t i = 0; i < touched.size(); ++i) packed.insert((*touched.begin() + i) / 32);
   return {static_cast<std::uint32_t>(sectors.size()), static_cast<std::uint32_t>(packed.size()),
-          static_cast<std::uint32_t>((touched.size() + 31) / 32), static_cast<std::uint32_t>(touched.size())};
+          static_cast<std::uint32_t>((touched.size() + 31) / 32), static_cast<std::uint32_t>(touched.size()),
+          static_cast<std::uint32_t>(whole), static_cast<std::uint32_t>(lines.size())};
 }
 
 bool slow_agree(const LaneAddresses& addresses, std::uint32_t mask, std::uint32_t distance) {
@@ -62,6 +65,8 @@ void expect_same(const LaneAddresses& addresses, std::uint32_t mask, std::uint32
   ASSERT_EQ(fast.ideal, slow.ideal);
   ASSERT_EQ(fast.aligned_ideal, slow.aligned_ideal);
   ASSERT_EQ(fast.distinct_bytes, slow.distinct_bytes);
+  ASSERT_EQ(fast.whole, slow.whole) << "mask " << mask << " bytes " << bytes;
+  ASSERT_EQ(fast.lines, slow.lines);
   const WavefrontCount waves = count_wavefronts(addresses, mask, bytes), slow_waves = slow_wavefronts(addresses, mask, bytes);
   ASSERT_EQ(waves.wavefronts, slow_waves.wavefronts) << "mask " << mask << " bytes " << bytes;
   ASSERT_EQ(waves.ideal, slow_waves.ideal);
@@ -103,6 +108,40 @@ TEST(Sectors, OrderOfLanesDoesNotMatter) {
 }
 
 TEST(Sectors, NoActiveLaneTouchesNone) { EXPECT_EQ(count_sectors(strided(0, 4), 0, 4).sectors, 0u); }
+
+TEST(Atomics, LanesOfASectorGoTogetherUntilTheirWordsMeet) {
+  EXPECT_EQ(count_atomic_passes(strided(4096, 4), ~0u), 4u);      // a line of 32 words
+  EXPECT_EQ(count_atomic_passes(strided(4096, 0), ~0u), 32u);     // one word
+  EXPECT_EQ(count_atomic_passes(strided(4096, 128), ~0u), 32u);   // a line each
+  EXPECT_EQ(count_atomic_passes(strided(4096, 2), ~0u), 2u);      // half words: two sectors, all different
+  EXPECT_EQ(count_atomic_passes(strided(4096, 0), 0), 0u);
+  LaneAddresses pairs = strided(4096, 4);
+  for (std::size_t lane = 0; lane < 16; ++lane) pairs[lane + 16] = pairs[lane];
+  EXPECT_EQ(count_atomic_passes(pairs, ~0u), 4u);                 // two sectors, every word twice
+}
+
+TEST(Atomics, LanesOfABankComeOneAfterTheOther) {
+  EXPECT_EQ(most_lanes_of_a_bank(strided(0, 4), ~0u), 1u);
+  EXPECT_EQ(most_lanes_of_a_bank(strided(0, 0), ~0u), 32u);
+  EXPECT_EQ(most_lanes_of_a_bank(strided(0, 64), ~0u), 16u);
+}
+
+// Cycles that gpu-benches saw on an H200 (gpu-strides/h200.txt): strides of 2, 4 and 8 words, and a line a lane with few conflicts.
+TEST(L1Cycles, AreThoseOfBanksOrLines) {
+  const auto cycles = [](std::uint64_t stride) {
+    const LaneAddresses addresses = strided(1 << 20, stride);
+    return load_cycles(count_wavefronts(addresses, ~0u, 4).wavefronts, count_sectors(addresses, ~0u, 4));
+  };
+  EXPECT_EQ(cycles(4), 1u);
+  EXPECT_EQ(cycles(8), 2u);
+  EXPECT_EQ(cycles(16), 4u);
+  EXPECT_EQ(cycles(32), 8u);
+  EXPECT_EQ(cycles(4098 * 4), 8u);     // seen: 9.3
+  EXPECT_EQ(cycles(4096), 32u);
+  const auto stores = [](std::uint64_t stride) { return store_cycles(count_sectors(strided(1 << 20, stride), ~0u, 4)); };
+  EXPECT_EQ(stores(4), 2u);
+  EXPECT_EQ(stores(4096), 32u);
+}
 
 TEST(Wavefronts, FactsSeenOnHardware) {
   EXPECT_EQ(count_wavefronts(strided(0, 4), ~0u, 4).wavefronts, 1u);    // conflict-free words

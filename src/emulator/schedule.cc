@@ -358,6 +358,10 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
   fill_block_bank(launch, *block);
   if (launch.safety) block->races = launch.races->begin_block(static_cast<std::uint32_t>(linear), launch.shared_bytes);
   const std::uint32_t warps = (launch.threads_per_block + 31) / 32;
+  if (launch.trace != nullptr && linear == launch.traced_block) {
+    block->trace = launch.trace;
+    block->trace->begin(warps);
+  }
   block->warps = std::vector<Warp>(warps);
   block->live_warps = warps;
   for (std::uint32_t k = 0; k < warps; ++k) start_warp(launch, *block, block->warps[k], k);
@@ -461,6 +465,7 @@ class Grid {
   }
 
   std::uint64_t total() const { return total_; }
+  std::uint64_t middle_block() const { return block_at(total_ / 2); }
   std::uint64_t started_blocks() const { return next_; }
   // Only blocks before `end` become resident, unless those cannot go on without the others.
   void admit_until(std::uint64_t end) { end_ = std::min(end, total_); }
@@ -503,9 +508,10 @@ class Grid {
   }
 
  private:
+  std::uint64_t block_at(std::uint64_t k) const { return static_cast<std::uint64_t>(static_cast<double>(k) * step_); }
   void admit() {
     for (; blocks_.size() < target_ && next_ < end_; next_ += stride_)
-      blocks_.push_back(start_block(launch_, static_cast<std::uint64_t>(static_cast<double>(next_) * step_)));
+      blocks_.push_back(start_block(launch_, block_at(next_)));
   }
 
   // A worker's findings end the team: the blocks run again one after the other.
@@ -583,6 +589,7 @@ bool run_with_team(Launch& launch, const ScheduleOptions& options, Grid& grid) {
 
 void run_grid(Launch& launch, const ScheduleOptions& options) {
   Grid grid(launch, options);
+  launch.traced_block = grid.middle_block();
   const bool teams = options.workers > 1 && !options.cooperative && grid.total() > 4 * kTrialBlocks && (!launch.safety || launch.races->uses_epochs()) && has_independent_blocks(launch);
   if (!teams || !run_with_team(launch, options, grid)) {
     grid.admit_until(grid.total());

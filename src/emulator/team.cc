@@ -114,6 +114,8 @@ void prepare(Worker& worker, const Launch& from, Team& team) {
   to.segments = from.segments;
   to.segment_runs.assign(from.segment_runs.size(), 0);
   to.memos.assign(from.memos.size(), {});
+  to.trace = from.trace;
+  to.traced_block = from.traced_block;
   to.violations = &worker.violations;
   to.races = &worker.races;
   to.global_shadow = &worker.global_shadow;
@@ -140,6 +142,8 @@ void add(OpProfile& to, OpProfile& from) {
   to.requests += from.requests;
   to.sectors += from.sectors, to.sectors_ideal += from.sectors_ideal, to.sectors_aligned_ideal += from.sectors_aligned_ideal;
   to.distinct_bytes += from.distinct_bytes;
+  to.partial_sectors += from.partial_sectors, to.l1_cycles += from.l1_cycles, to.atomic_passes += from.atomic_passes;
+  to.shared_atomic_repeats += from.shared_atomic_repeats;
   to.shared_requests += from.shared_requests, to.wavefronts += from.wavefronts, to.wavefronts_ideal += from.wavefronts_ideal;
   to.local_requests += from.local_requests;
   to.divergent += from.divergent;

@@ -21,6 +21,7 @@ namespace kforge::emulator {
 struct Launch;
 struct Block;
 struct BlockRaces;
+class LoadTrace;
 
 inline constexpr std::uint32_t kFullMask = 0xffffffffu;
 inline constexpr std::uint32_t kNoPc = 0xffffffffu;
@@ -162,6 +163,7 @@ struct Block {
   std::uint32_t live_warps = 0;
   std::uint32_t live_threads = 0;
   BlockRaces* races = nullptr;
+  LoadTrace* trace = nullptr;   // of the block whose loads are recorded
 };
 
 }  // namespace kforge::emulator

@@ -53,9 +53,11 @@ template <class Visitor> void fields(Visitor& v, LaunchShape& s) {
   v("dynamic_shared_bytes", s.dynamic_shared_bytes);
 }
 
+template <class Visitor> void fields(Visitor& v, LoadReuse& r) { v("sectors", r.sectors); v("first", r.first); v("again", r.again); }
+
 template <class Visitor> void fields(Visitor& v, KernelProfile& k) {
   v("kernel", k.kernel); v("launches", k.launches); v("launch_count", k.launch_count); v("totals", k.totals);
-  v("lines", k.lines); v("independent_loads", k.independent_loads); v("sampled", k.sampled); v("source", k.source);
+  v("lines", k.lines); v("independent_loads", k.independent_loads); v("loads_in_flight", k.loads_in_flight); v("load_reuse", k.load_reuse); v("hottest_line_passes", k.hottest_line_passes); v("sampled", k.sampled); v("source", k.source);
 }
 
 template <class Visitor> void fields(Visitor& v, Violation& x) {

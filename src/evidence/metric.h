@@ -20,11 +20,17 @@ enum class Metric : std::uint8_t {
   global_sectors_aligned_ideal,  // distinct bytes / 32, rounded up, per request
   global_load_bytes,             // distinct bytes loaded, summed over requests
   global_store_bytes,
+  global_store_requests,         // of global_requests: stores, atomics and reductions
+  global_store_sectors,          // of global_sectors: those of stores, atomics and reductions
+  global_partial_sectors,        // sectors of plain stores that the request does not cover whole
+  global_l1_cycles,              // that the requests keep L1's data stage busy
   shared_requests,
   shared_wavefronts,
   shared_wavefronts_ideal,
   local_requests,
   atomic_requests,               // global and shared atomics and reductions (warp level)
+  global_atomic_passes,          // of atomics: a sector takes one, and one more for each further lane that has a word of it already
+  shared_atomic_repeats,         // passes beyond the wavefronts: lanes that update one word of shared memory come one after the other
   barriers,                      // block barriers executed (warp level)
   branches,
   divergent_branches,            // branches whose active lanes went both ways

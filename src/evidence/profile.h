@@ -60,6 +60,16 @@ struct LaunchShape {
   bool operator==(const LaunchShape&) const = default;
 };
 
+// What one block loads from global memory, its warps taken to go on side by side: how often a sector comes again, and after how much else.
+struct LoadReuse {
+  static constexpr std::size_t kDistances = 24;
+  std::uint64_t sectors = 0;        // of all requests; 0: no block was traced
+  std::uint64_t first = 0;          // of them for the first time
+  std::array<std::uint64_t, kDistances> again{};   // [k]: again, after fewer than 2^k other lines of 128 bytes and no fewer than 2^(k-1)
+  // The share of the sectors that a cache of so many lines, oldest out first, does not hold.
+  double miss_share(double lines) const;
+};
+
 struct KernelProfile {
   std::string kernel;               // mangled name, as in the PTX
   std::vector<LaunchShape> launches;  // distinct shapes, in order of first launch
@@ -67,6 +77,9 @@ struct KernelProfile {
   Counters totals;
   std::vector<LineProfile> lines;
   double independent_loads = 1;     // loads of one warp in flight before the first use, mean over hot loads
+  double loads_in_flight = 1;       // the same as the machine code has it: uses in a straight piece of code wait until all its loads are issued
+  LoadReuse load_reuse;             // of one block of the first launch
+  std::uint64_t hottest_line_passes = 0;   // passes of atomics through the 128-byte line that has most
   bool sampled = false;
   Source source = Source::emulator_ptx;
 };

@@ -24,6 +24,7 @@ struct DataSheet {
   double boost_mhz = 0, base_mhz = 0;
   std::uint64_t memory_bytes = 0;
   double dram_bytes_per_s = 0;
+  double dram_sustained_bytes_per_s = 0;   // what a long read is seen to get; 0: nobody measured it
   double l2_bytes_per_s = 0;
   std::uint64_t l2_bytes = 0;
   std::string memory_type;   // "HBM3e"

@@ -45,6 +45,7 @@ const Field kFields[] = {
     {"memory_bus_bits", &DataSheet::memory_bus_bits, 32, 65536},
     {"memory_gbit_per_pin", &DataSheet::memory_gbit_per_pin, 0.1, 1000},
     {"dram_bytes_per_s", &DataSheet::dram_bytes_per_s, 1e9, 1e15},
+    {"dram_sustained_bytes_per_s", &DataSheet::dram_sustained_bytes_per_s, 1e9, 1e15, true},
     {"l2_bytes", &DataSheet::l2_bytes, 1 << 16, 1e12},
     {"l2_bytes_per_s", &DataSheet::l2_bytes_per_s, 1e9, 1e16},
     {"max_threads_per_sm", &DataSheet::max_threads_per_sm, 32, 65536},
@@ -241,6 +242,7 @@ constexpr Rule kRules[] = {
      "must hold shared_bytes_per_sm (it is the unified cache)"},
     {"base_mhz", [](const DataSheet& s) { return s.base_mhz <= s.boost_mhz; }, "must not be more than boost_mhz"},
     {"tensor_mhz", [](const DataSheet& s) { return s.tensor_mhz <= s.boost_mhz; }, "must not be more than boost_mhz"},
+    {"dram_sustained_bytes_per_s", [](const DataSheet& s) { return s.dram_sustained_bytes_per_s <= s.dram_bytes_per_s; }, "must not be more than dram_bytes_per_s"},
     {"l2_latency", [](const DataSheet& s) { return s.l2_latency <= s.dram_latency; },
      "must not be more than dram_latency"},
 };

@@ -2,12 +2,12 @@
 //
 // The result is a model's, never a measurement: whoever shows it says `modelled`. Its use is to rank candidates, to say what binds a
 // kernel and how far from the floor it is. Each term is the time that one resource alone would need; a real kernel overlaps them, not
-// perfectly. docs/time-model.md gives the source of each formula and what the model does not see.
+// perfectly. docs/time-model.md gives the source of each formula, what the model does not see, and how it compares with a GPU.
 //
 //   issue    warp instructions over schedulers                      fp32, fp64, fp16, int, special, tensor, lsu    their pipes
-//   shared   wavefronts, one a clock and SM                         l1       lines looked up, one a clock and SM
-//   l2, dram bytes over the rates, re-use estimated from the working set against the capacities
-//   atomics  lanes of atomic requests, one a clock and SM           latency  Little's law: what resident warps cannot hide
+//   shared   wavefronts, one a clock and SM                         l1       cycles of its data stage
+//   l2       passes through its slices, or what the SMs in use pull  dram     bytes at the sustained rate, re-use by working set
+//   atomics  passes through one line follow each other              latency  Little's law: what resident warps cannot hide
 #pragma once
 
 #include <cstdint>
@@ -31,19 +31,23 @@ struct KernelWork {
   double fp32_ops = 0, fp64_ops = 0, fp16_ops = 0, int_ops = 0, special_ops = 0;   // lanes; a multiply-add is two
   double tensor_ops = 0;             // multiply and add are two
   std::string tensor_type = "f16";
-  double global_requests = 0;        // warp level, loads, stores and atomics
-  double global_sectors = 0;         // touched by them, 32 bytes each
+  // Warp level, loads, stores and atomics; sectors have 32 bytes. `store_`: those of stores and atomics.
+  double global_requests = 0, store_requests = 0;
+  double global_sectors = 0, store_sectors = 0;
   double global_sectors_ideal = 0;   // if their bytes were packed
+  double partial_sectors = 0;        // of plain stores, covered in part
+  double l1_cycles = 0;              // of L1's data stage
+  double l1_miss = 1;                // share of the loaded sectors that L1 does not hold
   double load_bytes = 0, store_bytes = 0;   // distinct bytes of each request, summed
-  double shared_requests = 0, shared_wavefronts = 0;
-  double local_requests = 0, atomic_requests = 0;
+  double shared_requests = 0, shared_wavefronts = 0, shared_atomic_repeats = 0;
+  double local_requests = 0;
+  double atomic_passes = 0, hottest_line_passes = 0;   // of global atomics through sectors; through the line that has most
   double barriers = 0;               // warp level
-  double independent_loads = 1;      // in flight per warp before the first use
-  // Distinct sectors that one block touches, mean; below 0: not counted, and re-use inside a block is taken to miss L1.
-  double sectors_per_block = -1;
+  double loads_in_flight = 1;        // of one warp
 
-  // Of the whole computation: inputs once, outputs once. 0: not known, every byte is taken to be touched once.
-  double compulsory_read_bytes = 0, compulsory_write_bytes = 0;
+  // Of all launches: bytes that nothing brought into L2 before, and bytes of results that are written back at some time.
+  // Below 0: not known, every byte is taken to be touched once.
+  double compulsory_read_bytes = -1, compulsory_write_bytes = -1;
 };
 
 // Counts times `factor` (grid blocks over blocks that ran): shape and resident blocks stay.
@@ -67,7 +71,7 @@ struct ModelledTime {
 ModelledTime model_time(const DataSheet& sheet, const KernelWork& work);
 
 // The contracts' word (contracts.md, occupancy): the DRAM or L2 term of the observed counts exceeds the issue and pipe terms. The same terms,
-// on what was counted alone: every sector goes to L2, compulsory bytes to DRAM, all multiprocessors and lanes are busy.
+// on what was counted alone: every sector goes to L2 at its peak rate, compulsory bytes to DRAM at its, all multiprocessors and lanes are busy.
 bool memory_bound(const DataSheet& sheet, const KernelWork& work);
 
 // Kernels that run one after the other: times and terms are added.

@@ -13,13 +13,6 @@
 namespace kforge::judge {
 namespace {
 
-double bytes_of_tensors(const task::Task& task, const task::Sizes& sizes) {
-  double bytes = 0;
-  for (const task::Tensor& tensor : task.tensors)
-    if (const auto found = task::layout(tensor, sizes)) bytes += static_cast<double>(found->bytes);
-  return bytes;
-}
-
 Status case_status(const trial::CallEvidence& call, const std::string& why) {
   if (!call.skipped.empty()) return Status::skipped;
   if (!why.empty()) return Status::failed;
@@ -157,7 +150,7 @@ void Judge::see_build(const trial::TrialResult& trial) {
     input.reports = &trial.artefact.kernels;
     input.kernels = &call.log.kernels;
     input.candidate = options_.candidate;
-    input.compulsory_bytes = bytes_of_tensors(task_, call.run.sizes);
+    add_tensor_bytes(input, call.run.sizes);
     input.sampled_blocks = call.log.sampled_blocks;
     times_[call.run.sizes] = modelled_time(input);
     for (Measurement& m : judge_performance(input, findings_)) {

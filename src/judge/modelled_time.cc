@@ -1,8 +1,10 @@
 #include "judge/modelled_time.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hardware/occupancy.h"
+#include "task/cases.h"
 
 namespace kforge::judge {
 namespace {
@@ -26,14 +28,19 @@ constexpr MetricField kFields[] = {
     {Metric::int_ops, &hardware::KernelWork::int_ops},
     {Metric::special_ops, &hardware::KernelWork::special_ops},
     {Metric::global_requests, &hardware::KernelWork::global_requests},
+    {Metric::global_store_requests, &hardware::KernelWork::store_requests},
     {Metric::global_sectors, &hardware::KernelWork::global_sectors},
+    {Metric::global_store_sectors, &hardware::KernelWork::store_sectors},
+    {Metric::global_partial_sectors, &hardware::KernelWork::partial_sectors},
+    {Metric::global_l1_cycles, &hardware::KernelWork::l1_cycles},
     {Metric::global_sectors_ideal, &hardware::KernelWork::global_sectors_ideal},
     {Metric::global_load_bytes, &hardware::KernelWork::load_bytes},
     {Metric::global_store_bytes, &hardware::KernelWork::store_bytes},
     {Metric::shared_requests, &hardware::KernelWork::shared_requests},
     {Metric::shared_wavefronts, &hardware::KernelWork::shared_wavefronts},
+    {Metric::shared_atomic_repeats, &hardware::KernelWork::shared_atomic_repeats},
     {Metric::local_requests, &hardware::KernelWork::local_requests},
-    {Metric::atomic_requests, &hardware::KernelWork::atomic_requests},
+    {Metric::global_atomic_passes, &hardware::KernelWork::atomic_passes},
     {Metric::barriers, &hardware::KernelWork::barriers},
 };
 
@@ -48,6 +55,12 @@ double sampling_factor(const PerformanceInput& input, const KernelProfile& kerne
   return ran > 0 ? all / ran : 1;
 }
 
+// Lines of L1 that a block has to itself.
+double lines_of_block(const hardware::DataSheet& sheet, const hardware::KernelWork& work) {
+  const double resident = std::clamp(std::ceil(work.blocks / std::max(1, sheet.multiprocessors)), 1.0, static_cast<double>(std::max(1, work.blocks_per_sm)));
+  return std::max(0.0, sheet.l1_bytes / resident - work.shared_bytes_per_block) / 128;
+}
+
 // Inputs once and outputs once, in the proportion in which the kernel loads and stores.
 void share_compulsory_bytes(hardware::KernelWork& work, double bytes) {
   const double moved = work.load_bytes + work.store_bytes;
@@ -58,6 +71,16 @@ void share_compulsory_bytes(hardware::KernelWork& work, double bytes) {
 }
 
 }  // namespace
+
+void add_tensor_bytes(PerformanceInput& input, const task::Sizes& sizes) {
+  for (const task::Tensor& tensor : input.task->tensors) {
+    const auto found = task::layout(tensor, sizes);
+    const double bytes = found ? static_cast<double>(found->bytes) : 0;
+    input.compulsory_bytes += bytes;
+    if (tensor.role != task::Role::out) input.read_bytes += bytes;
+    if (tensor.role != task::Role::in) input.written_bytes += bytes;
+  }
+}
 
 std::optional<hardware::KernelWork> kernel_work(const PerformanceInput& input, const KernelProfile& kernel) {
   const build::KernelReport* report = report_of(input, kernel);
@@ -77,7 +100,9 @@ std::optional<hardware::KernelWork> kernel_work(const PerformanceInput& input, c
   resources.threads_per_block = static_cast<int>(largest.block.count());
   work.blocks_per_sm = hardware::occupancy(*input.sheet, resources).blocks_per_sm;
   for (const MetricField& row : kFields) work.*row.field = static_cast<double>(kernel.totals[row.metric]);
-  work.independent_loads = std::max(1.0, kernel.independent_loads);
+  work.loads_in_flight = std::max(1.0, kernel.loads_in_flight);
+  work.hottest_line_passes = static_cast<double>(kernel.hottest_line_passes);
+  work.l1_miss = kernel.load_reuse.miss_share(lines_of_block(*input.sheet, work));
   work = hardware::scaled(std::move(work), sampling_factor(input, kernel));
   share_compulsory_bytes(work, input.compulsory_bytes);
   return work;
@@ -85,9 +110,17 @@ std::optional<hardware::KernelWork> kernel_work(const PerformanceInput& input, c
 
 std::optional<hardware::ModelledTime> modelled_time(const PerformanceInput& input) {
   std::vector<hardware::ModelledTime> kernels;
+  double unread = input.read_bytes, unwritten = input.written_bytes;
+  const auto take = [](double& left, double wanted) {
+    const double taken = std::min(left, wanted);
+    left -= taken;
+    return taken;
+  };
   for (const KernelProfile& kernel : *input.kernels) {
-    const auto work = kernel_work(input, kernel);
+    auto work = kernel_work(input, kernel);
     if (!work) return std::nullopt;
+    work->compulsory_read_bytes = take(unread, work->load_bytes);
+    work->compulsory_write_bytes = take(unwritten, work->store_bytes);
     kernels.push_back(hardware::model_time(*input.sheet, *work));
   }
   if (kernels.empty()) return std::nullopt;

@@ -20,6 +20,7 @@ struct Setting {
     out.reports = &reports;
     out.kernels = &kernels;
     out.compulsory_bytes = 2 << 20;
+    out.read_bytes = out.written_bytes = 1 << 20;
     return out;
   }
 };
@@ -73,6 +74,37 @@ TEST(ModelledTime, WhatIsMissingGivesNoTime) {
   EXPECT_FALSE(modelled_time(s.input()));
   EXPECT_FALSE(time_report({}));
   EXPECT_FALSE(time_report({hardware::ModelledTime{}, std::nullopt}));
+}
+
+// The second kernel reads what the first brought into L2, and writes over what it wrote.
+TEST(ModelledTime, KernelsAfterTheFirstFindTheInputsInL2) {
+  Setting s = setting();
+  const double one = modelled_time(s.input())->dram_bytes;
+  s.kernels.push_back(s.kernels[0]);
+  EXPECT_NEAR(modelled_time(s.input())->dram_bytes, one, 1);
+}
+
+TEST(ModelledTime, BytesOfTensorsGoByTheirRole) {
+  Setting s = setting();
+  s.task.tensors.resize(3);
+  for (task::Tensor& tensor : s.task.tensors) tensor.shape = {"n"};
+  s.task.tensors[1].role = task::Role::out;
+  s.task.tensors[2].role = task::Role::inout;
+  PerformanceInput input;
+  input.task = &s.task;
+  add_tensor_bytes(input, {{"n", 100}});
+  EXPECT_EQ(input.compulsory_bytes, 1200);
+  EXPECT_EQ(input.read_bytes, 800);
+  EXPECT_EQ(input.written_bytes, 800);
+}
+
+TEST(ModelledTime, WhatOneBlockLoadsAgainIsHeldByItsShareOfL1) {
+  Setting s = setting();
+  s.kernels[0].load_reuse.sectors = 80;
+  s.kernels[0].load_reuse.first = 10;
+  s.kernels[0].load_reuse.again[4] = 40;    // after some 10 other lines
+  s.kernels[0].load_reuse.again[20] = 30;   // after half a million
+  EXPECT_NEAR(kernel_work(s.input(), s.kernels[0])->l1_miss, 0.5, 1e-9);
 }
 
 TEST(ModelledTime, SizesAddUpAndAreMarked) {

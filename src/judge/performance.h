@@ -23,6 +23,7 @@ struct PerformanceInput {
   const std::vector<evidence::KernelProfile>* kernels = nullptr;
   std::string candidate;
   double compulsory_bytes = 0;     // inputs read once and outputs written once, of this case
+  double read_bytes = 0, written_bytes = 0;   // of them: inputs, and outputs; what is both counts in both
   std::uint64_t sampled_blocks = 0;
 };
 
