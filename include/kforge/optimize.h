@@ -42,6 +42,7 @@ struct OptimizeOptions {
   std::string task;              // path
   std::string from;              // a slow kernel to start from; "": the task's naive.cu where there is one
   std::string plan;              // an edited plan; ""
+  bool templates = true;         // false: the plan's templates are switched off, so that the winner descends from the start
   std::string gpu;               // "": the task's
   std::string store;             // "": as load_run
   std::string resume;            // id of a run to go on with; "". Task, GPU, plan and seed are then the run's, and each budget that

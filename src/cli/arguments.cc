@@ -103,6 +103,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("task", o.task, "Task file (TOML); not with --resume");
   optimize->add_option("--from", o.from, "A slow kernel to start from; default: naive.cu beside the task file");
   optimize->add_option("--plan", o.plan, "An edited plan (kforge plan TASK writes one)");
+  optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
   optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
   optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(CLI::PositiveNumber)->capture_default_str();
   optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(CLI::PositiveNumber)->capture_default_str();

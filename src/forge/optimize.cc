@@ -1,6 +1,7 @@
 // `optimize`: puts the loop's setting together from task, store and options, runs it, delivers the winner.
 #include "kforge/optimize.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -63,6 +64,18 @@ OptimizeBudget resumed_budget(const OptimizeBudget& given, const std::vector<std
   if (given.candidates == usual.candidates) out.candidates = parse_unsigned(kept[2]).value_or(usual.candidates);
   if (given.stagnation == usual.stagnation) out.stagnation = parse_unsigned(kept[3]).value_or(usual.stagnation);
   return out;
+}
+
+void switch_off_templates(Plan& plan) {
+  for (PlanStep& step : plan.steps)
+    if (step.id.starts_with("template:")) step.enabled = false;
+}
+
+// Templates would fit and none is wanted: the winner is to descend from the start.
+bool keeps_to_start(const Plan& plan) {
+  const auto is_template = [](const PlanStep& step) { return step.id.starts_with("template:"); };
+  return std::any_of(plan.steps.begin(), plan.steps.end(), is_template) &&
+         std::none_of(plan.steps.begin(), plan.steps.end(), [&](const PlanStep& step) { return is_template(step) && step.enabled; });
 }
 
 // The naive or the given kernel; nothing when the task has none.
@@ -177,6 +190,7 @@ class Optimisation {
   Expected<Journal> begin() {
     auto made = options_.plan.empty() ? plan(task_.path, gpu_) : read_plan(options_.plan);
     if (!made) return Unexpected(made.error());
+    if (!options_.templates) switch_off_templates(*made);
     std::error_code ignored;
     if (!options_.from.empty()) options_.from = fs::absolute(options_.from, ignored).string();
     row_.task_path = fs::absolute(task_.path, ignored).lexically_normal().string();
@@ -218,6 +232,7 @@ class Optimisation {
     if (!options_.resume.empty())   // killed before its first round
       if (auto read = read_baseline(); !read) return read;
     if (baseline_) setting.first.push_back(*baseline_);
+    if (keeps_to_start(setting.journal->plan())) return {};
     auto remembered = store_->remembered_winner(winner_key(task_, setting.journal->plan(), around_, sheet_));
     if (!remembered || !*remembered) return {};   // a memory that cannot be read is none
     Candidate known = std::move((*remembered)->candidate);

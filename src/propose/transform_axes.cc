@@ -44,7 +44,28 @@ bool place_is_used_elsewhere(const KernelView& view) {
   return view.has("cooperative_groups") || view.has("cg::") || view.has("_sync(") || view.has("__syncwarp") || view.has("asm");
 }
 
-// Exchanges .x and .y of the thread's index and the block's extent in the kernel, and the block's extents in the launches. The grid stays.
+// A warp's lanes along the new first axis: {32, rest} where the launch leaves the choice and the exchange alone would give them less.
+std::vector<std::int64_t> whole_warps(const KernelView& view) {
+  const auto threads = view.threads(), lanes = view.block(1);
+  if (!threads || !lanes || *lanes % 32 == 0 || *threads % 32 != 0 || !block_shape_is_free(view, 2) || view.block(2) != 1) return {};
+  return {32, *threads / 32};
+}
+
+bool exchange_extents(const KernelView& view, syntax::Edits& edits) {
+  std::vector<Node> done;
+  for (const LaunchView& launch : view.launches) {
+    const auto& parts = launch.block.parts;
+    if (parts.size() < 2 || !launch.block.own) return false;
+    if (parts[0].text() == parts[1].text() || std::find(done.begin(), done.end(), launch.block.container) != done.end()) continue;
+    done.push_back(launch.block.container);
+    edits.replace(parts[0], text_of(parts[1]));
+    edits.replace(parts[1], text_of(parts[0]));
+  }
+  return true;
+}
+
+// Exchanges .x and .y of the thread's index and the block's extent in the kernel, and the block's extents in the launches. The block's index
+// stays, and with it the order of the grid's axes.
 std::vector<Rewrite> exchanged(const KernelView& view) {
   syntax::Edits edits;
   for (const Node& place : syntax::find_all(view.kernel->body, "field_expression")) {
@@ -53,15 +74,10 @@ std::vector<Rewrite> exchanged(const KernelView& view) {
     if (axis == "x") edits.replace(place.field("field"), "y");
     if (axis == "y") edits.replace(place.field("field"), "x");
   }
-  std::vector<Node> done;
-  for (const LaunchView& launch : view.launches) {
-    const auto& parts = launch.block.parts;
-    if (parts.size() < 2 || !launch.block.own) return {};
-    if (parts[0].text() == parts[1].text() || std::find(done.begin(), done.end(), launch.block.container) != done.end()) continue;
-    done.push_back(launch.block.container);
-    edits.replace(parts[0], text_of(parts[1]));
-    edits.replace(parts[1], text_of(parts[0]));
-  }
+  const auto shape = whole_warps(view);
+  const bool done = shape.empty() ? exchange_extents(view, edits)
+                                  : set_block(view, shape, edits) && set_grid_divisor(view, 1, shape[0], edits) && set_grid_divisor(view, 0, shape[1], edits);
+  if (!done) return {};
   const double gain = std::min(8.0, cost(view, "threadIdx.x") / std::max(1.0, cost(view, "threadIdx.y")));
   return finished(*view.program, edits, fmt::format("threads of `{}` change their axes: lanes lie along the other one", view.kernel->name), gain);
 }

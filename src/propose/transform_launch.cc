@@ -3,16 +3,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace kforge::propose {
 namespace {
 
 using syntax::Node;
+using syntax::Polynomial;
+
+std::optional<Coordinate> coordinate(const KernelView& view, const Node& declarator) {
+  const Node start = declarator.is("init_declarator") ? syntax::initial_value(declarator) : Node{};
+  if (!start || syntax::may_be_written(view.kernel->body, syntax::declared_name(declarator))) return std::nullopt;
+  const Polynomial value = view.indices.value(start);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const Polynomial extent = Polynomial::atom(std::string("blockDim.") + "xy"[axis]), thread = Polynomial::atom(thread_index(axis));
+    const Polynomial fixed = Polynomial::constant(view.block(axis).value_or(0));
+    for (const std::size_t grid_axis : {axis, 1 - axis}) {
+      const Polynomial block = Polynomial::atom(block_index(grid_axis));
+      if (value == block * extent + thread || (!fixed.is_zero() && value == block * fixed + thread))
+        return Coordinate{declarator, syntax::declared_name(declarator), syntax::declared_type(declarator), axis, grid_axis};
+    }
+  }
+  return std::nullopt;
+}
+
+// Of the grid that the block's axis multiplies; nothing when the kernel's coordinates are of several minds.
+std::optional<std::size_t> grid_axis_of(const KernelView& view, std::size_t axis) {
+  std::set<std::size_t> found;
+  bool taken = false;   // by a coordinate of the other axis
+  for (const Coordinate& each : coordinates(view)) {
+    if (each.axis == axis) found.insert(each.grid_axis);
+    else taken |= each.grid_axis == axis;
+  }
+  if (found.empty()) return taken ? std::nullopt : std::optional(axis);
+  return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+}
 
 std::optional<CeilDivision> grid_division(const KernelView& view, const LaunchView& launch, std::size_t axis) {
-  if (!launch.grid.own || axis >= launch.grid.parts.size()) return std::nullopt;
+  const auto grid_axis = grid_axis_of(view, axis);
+  if (!launch.grid.own || !grid_axis || *grid_axis >= launch.grid.parts.size()) return std::nullopt;
   // `const int blocks = (n + 255) / 256;` that only the launch uses is as good as the expression itself.
-  Node part = launch.grid.parts[axis];
+  Node part = launch.grid.parts[*grid_axis];
   if (part.is("identifier")) {
     const Node declarator = syntax::declarator_of(part);
     if (!declarator || syntax::uses(launch.launch->host_body, part.text()).size() != 2) return std::nullopt;
@@ -29,6 +60,17 @@ std::optional<CeilDivision> grid_division(const KernelView& view, const LaunchVi
 bool edited_already(const std::vector<Node>& done, const Node& node) { return std::find(done.begin(), done.end(), node) != done.end(); }
 
 }  // namespace
+
+std::vector<Coordinate> coordinates(const KernelView& view) {
+  std::vector<Coordinate> out;
+  for (const Node& statement : view.kernel->body.named_children()) {
+    if (!statement.is("declaration")) continue;
+    for (const Node& child : statement.named_children()) {
+      if (const auto found = coordinate(view, child)) out.push_back(*found);
+    }
+  }
+  return out;
+}
 
 bool set_block(const KernelView& view, const std::vector<std::int64_t>& extents, syntax::Edits& edits) {
   std::vector<Node> done;
@@ -89,12 +131,7 @@ bool cap_grid(const KernelView& view, std::int64_t blocks, syntax::Edits& edits)
   return true;
 }
 
-// --- block shape ---
-
-namespace {
-
-// The block may take any shape when the kernel asks for it at run time and keeps nothing per thread elsewhere.
-bool shape_is_free(const KernelView& view, std::size_t axes) {
+bool block_shape_is_free(const KernelView& view, std::size_t axes) {
   if (view.uses_shared() || view.has("_sync(") || view.has("__syncwarp") || view.has("__launch_bounds__") || view.has("gridDim")) return false;
   if (view.kernel->definition.text().find("__launch_bounds__") != std::string_view::npos) return false;
   for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -102,6 +139,10 @@ bool shape_is_free(const KernelView& view, std::size_t axes) {
   }
   return true;
 }
+
+// --- block shape ---
+
+namespace {
 
 std::vector<Rewrite> reshaped(const KernelView& view, const std::vector<std::int64_t>& shape, double gain) {
   syntax::Edits edits;
@@ -121,7 +162,7 @@ std::vector<Rewrite> change_block_shape(const syntax::Program& program, const Kn
   const std::vector<std::vector<std::int64_t>> flat = {{128}, {256}, {512}, {64}}, plane = {{32, 8}, {32, 4}, {64, 4}, {16, 16}, {128, 2}};
   for (const KernelView& view : kernel_views(program)) {
     const bool two = view.has("threadIdx.y") && !view.has("threadIdx.z");
-    if (view.has("threadIdx.z") || !shape_is_free(view, two ? 2 : 1)) continue;
+    if (view.has("threadIdx.z") || !block_shape_is_free(view, two ? 2 : 1)) continue;
     for (const auto& shape : two ? plane : flat) {
       if (view.block(0) == shape[0] && (!two || view.block(1) == shape[1])) continue;
       // Only whole rows of a warp's sectors are worth trying when lanes read along x.

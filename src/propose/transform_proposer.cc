@@ -1,6 +1,8 @@
 #include "propose/transform_proposer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "propose/transform.h"
@@ -69,9 +71,33 @@ Candidate derived(const Candidate& parent, const Transformation& row, Rewrite re
 
 struct Ranked { Candidate candidate; double score = 0; };
 
+// What the run has seen of each move: how often, and the sum of the logarithms of the gains.
+struct Seen { double times = 0, logs = 0; };
+using SeenMoves = std::map<std::string, Seen, std::less<>>;
+
+SeenMoves seen_moves(const Situation& situation) {
+  SeenMoves out;
+  for (const Tried& tried : situation.tried) {
+    const Tried* parent = find(situation, tried.candidate.parent);
+    if (!parent || tried.candidate.proposer != "transform" || parent->us <= 0 || tried.us <= 0) continue;
+    Seen& seen = out[tried.candidate.move.id];
+    seen.times += 1;
+    seen.logs += std::log(parent->us / tried.us);
+  }
+  return out;
+}
+
+// The promise, corrected by what was seen: an observation weighs twice as much as the promise.
+double likely_gain(const SeenMoves& seen, std::string_view move, double expected) {
+  constexpr double kWeight = 2;
+  const auto found = seen.find(move);
+  if (found == seen.end()) return expected;
+  return std::exp((std::log(expected) + kWeight * found->second.logs) / (1 + kWeight * found->second.times));
+}
+
 // What a failed contract asks for comes before what might help.
-double score(const Tried& parent, double best_us, const Transformation& row, const Rewrite& rewrite) {
-  double out = rewrite.expected_gain;
+double score(const Tried& parent, double best_us, const Transformation& row, double gain) {
+  double out = gain;
   for (const Finding& finding : parent.findings) {
     if (!row.answers.empty() && finding.contract == row.answers) { out *= 2; break; }
   }
@@ -86,9 +112,10 @@ class TransformProposer final : public Proposer {
     std::vector<Ranked> ranked;
     std::set<std::string> seen;
     for (const Tried& tried : situation.tried) seen.insert(tried.candidate.id);
+    const SeenMoves moves = seen_moves(situation);
     const Tried* best = situation.frontier.empty() ? nullptr : find(situation, situation.frontier.front());
     for (const std::string& id : situation.frontier) {
-      if (const Tried* parent = find(situation, id)) derive(situation, *parent, best ? best->us : 0, seen, ranked);
+      if (const Tried* parent = find(situation, id)) derive(situation, *parent, best ? best->us : 0, moves, seen, ranked);
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
     std::vector<Candidate> out;
@@ -112,14 +139,14 @@ class TransformProposer final : public Proposer {
   }
 
  private:
-  static void derive(const Situation& situation, const Tried& parent, double best_us, std::set<std::string>& seen, std::vector<Ranked>& ranked) {
+  static void derive(const Situation& situation, const Tried& parent, double best_us, const SeenMoves& moves, std::set<std::string>& seen, std::vector<Ranked>& ranked) {
     const auto program = syntax::Program::parse(parent.candidate.source);
     if (!program) return;
     const Known known = known_of(situation, &parent, *program);
     for (const Transformation& row : transformations()) {
       if (!enabled(situation.plan, row.id)) continue;
       for (Rewrite& rewrite : row.apply(*program, known)) {
-        const double points = score(parent, best_us, row, rewrite);
+        const double points = score(parent, best_us, row, likely_gain(moves, row.id, rewrite.expected_gain));
         Candidate candidate = derived(parent.candidate, row, std::move(rewrite));
         if (seen.insert(candidate.id).second) ranked.push_back({std::move(candidate), points});
       }

@@ -12,39 +12,6 @@ namespace {
 
 using syntax::Access;
 using syntax::Node;
-using syntax::Polynomial;
-
-// A local that is a block's place plus a thread's along one axis: const int row = blockIdx.y * blockDim.y + threadIdx.y.
-struct Coordinate {
-  Node declarator;
-  std::string name, type;
-  std::size_t axis = 0;
-};
-
-std::optional<Coordinate> coordinate(const KernelView& view, const Node& declarator) {
-  const Node start = declarator.is("init_declarator") ? syntax::initial_value(declarator) : Node{};
-  if (!start || syntax::may_be_written(view.kernel->body, syntax::declared_name(declarator))) return std::nullopt;
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::string letter(1, "xy"[axis]);
-    const Polynomial wanted = Polynomial::atom("blockIdx." + letter) * Polynomial::atom("blockDim." + letter) + Polynomial::atom("threadIdx." + letter);
-    const auto block = view.block(axis);
-    const Polynomial fixed = Polynomial::atom("blockIdx." + letter) * Polynomial::constant(block.value_or(0)) + Polynomial::atom("threadIdx." + letter);
-    const Polynomial value = view.indices.value(start);
-    if (value == wanted || (block && value == fixed)) return Coordinate{declarator, syntax::declared_name(declarator), syntax::declared_type(declarator), axis};
-  }
-  return std::nullopt;
-}
-
-std::vector<Coordinate> coordinates(const KernelView& view) {
-  std::vector<Coordinate> out;
-  for (const Node& statement : view.kernel->body.named_children()) {
-    if (!statement.is("declaration")) continue;
-    for (const Node& child : statement.named_children()) {
-      if (const auto found = coordinate(view, child)) out.push_back(*found);
-    }
-  }
-  return out;
-}
 
 // Nothing but the coordinates' declarations and `allowed` uses a thread's place.
 bool place_only_in(const KernelView& view, const std::vector<Coordinate>& coordinates) {
@@ -268,8 +235,8 @@ std::string place_text(const KernelView& view, const Product& product, int each,
   const syntax::Program& program = *view.program;
   const std::string tx = program.fresh_name("tx"), ty = program.fresh_name("ty");
   std::string out = fmt::format("const int {} = threadIdx.x, {} = threadIdx.y;\n", tx, ty);
-  out += fmt::format("{}const {} {} = {} * {} + {};\n", in, product.row.type, program.fresh_name(product.row.name + "_first"), block_index(product.row.axis), 16 * each, ty);
-  out += fmt::format("{}const {} {} = {} * {} + {};\n", in, product.column.type, program.fresh_name(product.column.name + "_first"), block_index(product.column.axis), 16 * each, tx);
+  out += fmt::format("{}const {} {} = {} * {} + {};\n", in, product.row.type, program.fresh_name(product.row.name + "_first"), block_index(product.row.grid_axis), 16 * each, ty);
+  out += fmt::format("{}const {} {} = {} * {} + {};\n", in, product.column.type, program.fresh_name(product.column.name + "_first"), block_index(product.column.grid_axis), 16 * each, tx);
   out += fmt::format("{}{} {}[{}][{}] = {{}};\n{}", in, product.type, program.fresh_name(product.sum + "_of"), each, each, in);
   return out;
 }
