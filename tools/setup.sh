@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh packages        install the Debian/Ubuntu packages of tools/packages.txt
 #   tools/setup.sh toolkit         find or install a CUDA compiler and print its folder
-#   tools/setup.sh grammar         fetch the CUDA grammar, without which `optimize --from` does no transformations
+#   tools/setup.sh grammar         fetch the CUDA grammar, without which no kernel is transformed and no reference read
 #   tools/setup.sh build PRESET    configure and build (release, debug, asan, fuzz)
 #
 # Each step leaves a stamp and does nothing while the stamp fits its inputs. A step that was killed leaves no stamp and is
@@ -280,7 +280,7 @@ set_up_grammar() {
     grammar_key >"$new/unpacked/.key"
     rm -rf "$state/grammar" && mv "$new/unpacked" "$state/grammar"
   else
-    say "the CUDA grammar could not be fetched (all output: $state/grammar.log); transformations of given kernels are off until it is"
+    say "the CUDA grammar could not be fetched (all output: $state/grammar.log); given kernels are not transformed and references not read until it is"
     touch "$state/grammar.failed"
   fi
   rm -rf "$new"

@@ -47,7 +47,7 @@ void add_toolchain(std::vector<DoctorRow>& rows) {
 DoctorRow grammar_row() {
   const auto path = syntax::find_grammar();
   const auto opened = syntax::load_grammar();
-  if (!opened) return {"CUDA grammar", false, false, opened.error().message, opened.error().hint + "; optimize does no transformations of given kernels without it"};
+  if (!opened) return {"CUDA grammar", false, false, opened.error().message, opened.error().hint + "; without it optimize transforms no given kernel and reads no reference"};
   return {"CUDA grammar", false, true, *path, ""};
 }
 

@@ -20,7 +20,7 @@ using pattern::Access;
 using pattern::Accumulation;
 using pattern::Facts;
 using pattern::Gather;
-using pattern::Polynomial;
+using syntax::Polynomial;
 
 constexpr std::array<std::string_view, 16> kPatterns{"elementwise", "reduction", "arg_reduction", "softmax", "layer_norm", "rms_norm", "transpose", "scan",
                                                      "stencil", "histogram", "gemm", "convolution", "attention", "sort", "gather", "scatter"};
@@ -64,12 +64,12 @@ std::vector<Product> products(const Facts& facts) {
 
 // `part` counts in quotients or remainders ("t / 3", "t % 3") of what the other counts in.
 bool moves_in_part(const Polynomial& part, const Polynomial& other) {
-  for (const auto& [names, factor] : part.terms) {
-    if (std::find(names.begin(), names.end(), "#") == names.end()) continue;
+  for (const auto& [names, factor] : part.terms()) {
+    if (std::find(names.begin(), names.end(), Polynomial::kUnknown) == names.end()) continue;
     std::vector<std::string> rest;
     for (const std::string& name : names)
-      if (name != "#") rest.push_back(name);
-    if (other.terms.contains(rest)) return true;
+      if (name != Polynomial::kUnknown) rest.push_back(name);
+    if (other.terms().contains(rest)) return true;
   }
   return false;
 }
@@ -79,8 +79,9 @@ bool slides(const Facts& facts, const Polynomial& index) {
   const auto counters = counters_of(facts, index);
   for (const std::string& a : counters)
     for (const std::string& b : counters) {
-      if (a < b && index.coefficient(a) == index.coefficient(b)) return true;
-      if (a != b && moves_in_part(index.coefficient(a), index.coefficient(b))) return true;
+      const auto step_a = index.coefficient(a), step_b = index.coefficient(b);
+      if (a == b || !step_a || !step_b) continue;
+      if (*step_a == *step_b || moves_in_part(*step_a, *step_b)) return true;
     }
   return false;
 }
@@ -96,7 +97,7 @@ int neighbours(const Facts& facts) {
     for (const Access& other : facts.loads) {
       if (other.array != first.array || other.loops != first.loops) continue;
       const Polynomial distance = other.index - first.index;
-      if (!counters_of(facts, distance).empty() || distance.names().contains("#")) continue;
+      if (!counters_of(facts, distance).empty() || !distance.is_known()) continue;
       if (std::find(offsets.begin(), offsets.end(), distance) == offsets.end()) offsets.push_back(distance);
     }
     most = std::max(most, static_cast<int>(offsets.size()));
@@ -161,7 +162,7 @@ std::optional<PatternGuess> scanning(const Facts& facts) {
     for (const Access& load : facts.loads) {
       if (load.array != store.array || load.loops != store.loops || load.by_data) continue;
       const Polynomial distance = store.index - load.index;
-      if (distance.terms.empty() || !counters_of(facts, distance).empty() || distance.names().contains("#")) continue;
+      if (distance.is_zero() || !counters_of(facts, distance).empty() || !distance.is_known()) continue;
       if (store.origin.arrays.contains(store.array)) return guess("scan", 0.85, fmt::format("`{}` is computed from its own earlier elements", store.array));
     }
   }
@@ -179,7 +180,7 @@ std::optional<PatternGuess> choosing(const Facts& facts) {
 // Whether some output element is computed over the loops again that a reduction ran over.
 bool rows_come_out(const Facts& facts) {
   for (const Access& store : facts.stores)
-    if (is_output(facts, store.array) && !store.updates && !store.origin.gathered.empty() && !store.index.terms.empty()) {
+    if (is_output(facts, store.array) && !store.updates && !store.origin.gathered.empty() && !store.index.is_zero()) {
       const auto counters = counters_of(facts, store.index);
       for (const std::string& name : store.origin.gathered)
         for (const Accumulation& sum : facts.gathered)
@@ -345,7 +346,7 @@ bool is_pattern(std::string_view word) { return std::find(kPatterns.begin(), kPa
 std::string nearest_pattern(std::string_view word) { return nearest(word, std::span<const std::string_view>(kPatterns)).value_or(""); }
 
 PatternGuess guess_by_reference(std::string_view reference, std::string_view function) {
-  const Facts facts = pattern::follow(pattern::parse_functions(reference), function);
+  const Facts facts = pattern::follow(reference, function);
   if (facts.found)
     for (const auto rule : kRules)
       if (auto answer = rule(facts)) return *answer;

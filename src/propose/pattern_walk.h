@@ -8,25 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "propose/pattern_syntax.h"
+#include "syntax/polynomial.h"
 
 namespace kforge::propose::pattern {
 
-// A sum of products of names: "r * cols + c". The name "#" stands for what could not be followed.
-struct Polynomial {
-  std::map<std::vector<std::string>, long long> terms;
-  static Polynomial constant(long long value);
-  static Polynomial variable(const std::string& name);
-  bool is_constant() const;
-  std::set<std::string> names() const;
-  // What stands beside `name` in the terms of degree one in it; empty when it does not occur so.
-  Polynomial coefficient(const std::string& name) const;
-  Polynomial without(const std::set<std::string>& names) const;   // terms that hold none of them
-  bool operator==(const Polynomial&) const = default;
-};
-Polynomial operator+(const Polynomial& a, const Polynomial& b);
-Polynomial operator-(const Polynomial& a, const Polynomial& b);
-Polynomial operator*(const Polynomial& a, const Polynomial& b);
+using syntax::Polynomial;
 
 struct Loop {
   std::string counter;       // unique name
@@ -81,7 +67,7 @@ struct Facts {
   bool carries = false;             // a result is stored at each step of the loop that gathers it
 };
 
-// `function`: the reference's; where it is not there, the last one of the file.
-Facts follow(const std::vector<Function>& functions, std::string_view function);
+// Of a reference's text. `function`: the reference's; where it is not there, the last one of the file.
+Facts follow(std::string_view text, std::string_view function);
 
 }  // namespace kforge::propose::pattern

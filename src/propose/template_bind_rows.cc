@@ -1,5 +1,5 @@
-// Binders of row-wise computations: `rows` (any reductions along the row, then anything element-wise), and `all` (one row is the whole
-// tensor). Reductions of one level share a pass over the row.
+// Binders of row-wise computations: `rows` (any reductions along the row, then anything element-wise), `columns` (rows lie across memory, and
+// each gives one value), and `all` (one row is the whole tensor). Reductions of one level share a pass over the row.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -264,6 +264,14 @@ Binding form_binding(const Computation& computation, const RowForm& form, const 
 
 std::optional<Binding> bind_rows(const Computation& computation, const std::vector<std::string>& taken) {
   const auto form = row_form(computation);
+  if (!form || form->outer.empty()) return std::nullopt;
+  const bool reads_elements = std::any_of(form->readings.begin(), form->readings.end(), [](const auto& r) { return r.second == Reading::element; });
+  if (!reads_elements) return std::nullopt;
+  return form_binding(computation, *form, FileNames(computation.task, taken));
+}
+
+std::optional<Binding> bind_columns(const Computation& computation, const std::vector<std::string>& taken) {
+  const auto form = row_form(computation, Order::across);
   if (!form || form->outer.empty()) return std::nullopt;
   const bool reads_elements = std::any_of(form->readings.begin(), form->readings.end(), [](const auto& r) { return r.second == Reading::element; });
   if (!reads_elements) return std::nullopt;

@@ -97,9 +97,9 @@ class Stencil {
     const auto strides = strides_of(tensor_of(task_, load->text), atoms);
     std::int64_t flat = 0;
     for (std::size_t k = 0; k < load->args.size(); ++k) {
-      const TermPtr stride = term_of(strides[k], atoms);
-      if (!integer_of(stride)) return false;
-      flat += *integer_of(load->args[k]) * *integer_of(stride);
+      const auto stride = strides[k].as_constant();
+      if (!stride) return false;
+      flat += *integer_of(load->args[k]) * *stride;
     }
     const auto dtype = tensor_of(task_, load->text).dtype;
     const std::string name = fmt::format("{}_{}", names_(load->text), flat);

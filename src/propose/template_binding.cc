@@ -23,7 +23,7 @@ struct BinderRow {
   std::string_view name;
   Binder bind;
 };
-constexpr std::array<BinderRow, 8> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"all", bind_all},
+constexpr std::array<BinderRow, 9> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
                                               {"transpose", bind_transpose}, {"scan", bind_scan}, {"histogram", bind_histogram}, {"gemm", bind_gemm}, {"stencil", bind_stencil}}};
 
 // Words that generated text uses besides those of the template.
@@ -197,7 +197,8 @@ std::vector<TermPtr> extents_of(const task::Tensor& tensor) {
 bool same_extent(const TermPtr& a, const TermPtr& b) {
   if (!a || !b) return false;
   std::map<std::string, TermPtr> atoms;
-  return polynomial_of(a, atoms) == polynomial_of(b, atoms);
+  const syntax::Polynomial left = polynomial_of(a, atoms);
+  return left.is_known() && left == polynomial_of(b, atoms);
 }
 
 bool is_row_major(const task::Tensor& tensor) {

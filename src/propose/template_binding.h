@@ -70,6 +70,7 @@ std::string lines(const std::vector<std::string>& statements, int indent);
 
 std::optional<Binding> bind_elementwise(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_rows(const Computation&, const std::vector<std::string>& taken);
+std::optional<Binding> bind_columns(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_all(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_transpose(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_scan(const Computation&, const std::vector<std::string>& taken);

@@ -133,7 +133,11 @@ class Emitter {
       case Kind::select: return select(t);
       case Kind::to_real: return real(t->args[0]);
       case Kind::to_bool: return fmt::format("static_cast<bool>({})", bare(text(t->args[0])));
-      case Kind::to_integer: return fmt::format("static_cast<{}>({})", cuda_name(number_of(t, task_)), bare(text(t->args[0])));
+      case Kind::to_integer: {
+        const std::string_view narrow = narrow_integer(t->text);
+        if (!narrow.empty()) return fmt::format("static_cast<int>(static_cast<{}>({}))", narrow, bare(text(t->args[0])));
+        return fmt::format("static_cast<{}>({})", cuda_name(number_of(t, task_)), bare(text(t->args[0])));
+      }
       case Kind::call: return call(t);
       default: return "0";
     }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "propose/template_extent.h"
 #include "propose/template_term.h"
 #include "task/task.h"
 
@@ -35,10 +36,5 @@ struct Lifted {
 
 // Of a task's reference text. Nothing when it is outside of what can be lifted; `why` then says so.
 std::optional<Lifted> lift_reference(const task::Task& task, std::string_view reference_text, std::string& why);
-
-// Strides of a tensor in elements, outermost first, as polynomials over the sizes.
-std::vector<Polynomial> strides_of(const task::Tensor& tensor, std::map<std::string, TermPtr>& atoms);
-// A shape's expression ("rows + 1") as a term; nothing when it cannot be read.
-TermPtr extent_term(std::string_view expression);
 
 }  // namespace kforge::propose

@@ -75,6 +75,16 @@ TEST(Lift, UnrollsConstantLoopsAndInlinesLambdas) {
 TEST(Lift, SeesScatteredAdditions) {
   const task::Task task = task_of({tensor("x", {"n"}, task::Role::in), tensor("bins", {"16"}, task::Role::out)});
   EXPECT_EQ(lifted(task, "void f(const float* x, float* bins, int n) { for (int i = 0; i < n; ++i) ++bins[x[i]]; }"), "bins[x[i.1]] += 1");
+  // A cast of a real value to an integer is no decoration; one of an integer to a wider integer is.
+  const auto counted = [&](const std::string& index) { return lifted(task, "void f(const float* x, float* bins, int n) { for (int i = 0; i < n; ++i) ++bins[" + index + "]; }"); };
+  EXPECT_EQ(counted("int(x[i])"), "bins[integer(x[i.1])] += 1");
+  EXPECT_EQ(lifted(task, "void f(const float* x, float* bins, int n) { for (int i = 0; i < n; ++i) { int b = 0; b = x[i]; ++bins[b]; } }"), "bins[integer(x[i.1])] += 1");
+  EXPECT_EQ(counted("2 * static_cast<int>(x[i] * 4.0f) + 1"), "bins[((2 * integer((x[i.1] * 4.0))) + 1)] += 1");
+}
+
+TEST(Lift, RefusesWhatDoesNotParse) {
+  EXPECT_THAT(lifted(kVector, "void f(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] +; }"), testing::HasSubstr("parse"));
+  EXPECT_THAT(lifted(kVector, "void f(const float* x, float* y, int n) { std::vector<float> v(n); for (int i = 0; i < n; ++i) y[i] = x[i]; }"), testing::HasSubstr("declaration"));
 }
 
 TEST(Lift, RefusesWhatItDoesNotUnderstand) {

@@ -96,7 +96,7 @@ TermPtr without_loads_at_arg(const TermPtr& term) {
 
 class Form {
  public:
-  explicit Form(const Computation& computation) : task_(computation.task), lifted_(*computation.lifted) {}
+  Form(const Computation& computation, Order order) : task_(computation.task), lifted_(*computation.lifted), across_(order == Order::across) {}
 
   std::optional<RowForm> make() {
     for (const LiftedStore& store : lifted_.stores)
@@ -135,7 +135,7 @@ class Form {
       extents.push_back(extents_of(tensor_of(task_, store.tensor))[k]);
     }
     const std::size_t m = form_.inner.size();
-    const bool has_inner = names.size() >= m && std::equal(form_.inner.begin(), form_.inner.end(), extents.end() - static_cast<std::ptrdiff_t>(m), same_extent);
+    const bool has_inner = !across_ && names.size() >= m && std::equal(form_.inner.begin(), form_.inner.end(), extents.end() - static_cast<std::ptrdiff_t>(m), same_extent);
     // Where the last extents are the inner ones by chance (a square), the readings decide: an element output reads at its own variables.
     const bool is_element = has_inner && (names.size() == m || form_.outputs.empty() || names.size() - m == form_.outer.size()) && contains(value, [&](const Term& t) {
       return t.kind == Kind::load && !t.args.empty() && t.args.back()->kind == Kind::index && t.args.back()->text == names.back();
@@ -171,18 +171,18 @@ class Form {
       used_extents.push_back(extents[k]);
     }
     std::vector<std::string> rows, columns;
-    std::vector<TermPtr> all = form_.outer;
     for (std::size_t k = 0; k < form_.outer.size(); ++k) rows.push_back(fmt::format("#{}", k));
     for (std::size_t k = 0; k < form_.inner.size(); ++k) columns.push_back(fmt::format("@{}", k));
-    std::vector<std::string> whole = rows;
-    whole.insert(whole.end(), columns.begin(), columns.end());
-    all.insert(all.end(), form_.inner.begin(), form_.inner.end());
+    std::vector<std::string> whole = across_ ? columns : rows;
+    std::vector<TermPtr> all = across_ ? form_.inner : form_.outer;
+    whole.insert(whole.end(), across_ ? rows.begin() : columns.begin(), across_ ? rows.end() : columns.end());
+    all.insert(all.end(), across_ ? form_.outer.begin() : form_.inner.begin(), across_ ? form_.outer.end() : form_.inner.end());
     const auto fits = [&](const std::vector<std::string>& wanted, const std::vector<TermPtr>& wanted_extents) {
       return used == wanted && std::equal(used_extents.begin(), used_extents.end(), wanted_extents.begin(), wanted_extents.end(), same_extent);
     };
     Reading found;
     if (used.empty()) found = Reading::single;
-    else if (fits(whole, all)) found = rows.empty() ? Reading::element : Reading::element;
+    else if (fits(whole, all)) found = Reading::element;
     else if (fits(columns, form_.inner)) found = Reading::column;
     else if (fits(rows, form_.outer)) found = Reading::row;
     else return false;
@@ -192,14 +192,15 @@ class Form {
 
   const task::Task& task_;
   const Lifted& lifted_;
+  const bool across_;
   RowForm form_;
 };
 
 }  // namespace
 
-std::optional<RowForm> row_form(const Computation& computation) {
+std::optional<RowForm> row_form(const Computation& computation, Order order) {
   if (!computation.lifted) return std::nullopt;
-  return Form(computation).make();
+  return Form(computation, order).make();
 }
 
 std::string reduction_type(const Reduction& reduction, const task::Task& task) {

@@ -37,7 +37,9 @@ struct RowForm {
   std::vector<RowOutput> outputs;
   std::map<std::string, Reading> readings;      // by tensor
 };
-std::optional<RowForm> row_form(const Computation& computation);
+// Whether memory runs along a row, or across it: of a matrix that is reduced along its first axis each column is such a row.
+enum class Order { along, across };
+std::optional<RowForm> row_form(const Computation& computation, Order order = Order::along);
 
 TermPtr renamed(const TermPtr& term, const std::string& from, const std::string& to);
 // The plain index variables of a store or load, or nothing. Extents that are the literal 1 may be indexed by 0: such a variable is "".

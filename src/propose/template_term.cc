@@ -1,11 +1,13 @@
 #include "propose/template_term.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 
 namespace kforge::propose {
 
+using syntax::Polynomial;
 using Kind = Term::Kind;
 
 TermPtr make_term(Kind kind, std::string text, std::vector<TermPtr> args, std::string variable) {
@@ -104,52 +106,48 @@ TermPtr rewrite(const TermPtr& term, const std::function<TermPtr(const TermPtr&)
   return differs ? make_term(term->kind, term->text, std::move(args), term->variable) : term;
 }
 
+bool is_integer_valued(const TermPtr& term) {
+  const auto all = [&] { return std::all_of(term->args.begin(), term->args.end(), is_integer_valued); };
+  switch (term->kind) {
+    case Kind::number: return parse_integer(term->text).has_value();
+    case Kind::size: case Kind::index: case Kind::to_integer: case Kind::arg_reduce: return true;
+    case Kind::unary: case Kind::binary: return all();
+    case Kind::select: return is_integer_valued(term->args[1]) && is_integer_valued(term->args[2]);
+    case Kind::call: return (term->text == "max" || term->text == "min" || term->text == "clamp" || term->text == "abs") && all();
+    default: return false;
+  }
+}
+
 namespace {
 
-void add(Polynomial& out, const std::vector<std::string>& factors, std::int64_t coefficient) {
-  const auto [at, fresh] = out.terms.try_emplace(factors, 0);
-  (void)fresh;
-  at->second += coefficient;
-  if (at->second == 0) out.terms.erase(at);
-}
+// A cast that keeps the value of every index: of an integer, to a type that is as wide as an index.
+bool keeps_value(const Term& cast) { return narrow_integer(cast.text).empty() && is_integer_valued(cast.args[0]); }
 
 }  // namespace
 
-Polynomial operator*(const Polynomial& a, const Polynomial& b) {
-  Polynomial out;
-  for (const auto& [left, x] : a.terms)
-    for (const auto& [right, y] : b.terms) {
-      std::vector<std::string> factors = left;
-      factors.insert(factors.end(), right.begin(), right.end());
-      std::sort(factors.begin(), factors.end());
-      add(out, factors, x * y);
-    }
-  return out;
+std::string_view narrow_integer(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kTypes{{{"char", "signed char"}, {"signed char", "signed char"}, {"int8_t", "signed char"},
+      {"unsigned char", "unsigned char"}, {"uint8_t", "unsigned char"}, {"short", "short"}, {"short int", "short"}, {"int16_t", "short"},
+      {"unsigned short", "unsigned short"}, {"unsigned short int", "unsigned short"}, {"uint16_t", "unsigned short"}, {"signed short", "short"}}};
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.first == type; });
+  return found == kTypes.end() ? std::string_view() : found->second;
 }
 
 Polynomial polynomial_of(const TermPtr& term, std::map<std::string, TermPtr>& atoms) {
-  if (const auto value = integer_of(term)) {
-    Polynomial out;
-    if (*value != 0) out.terms[{}] = *value;
-    return out;
+  if (const auto value = integer_of(term)) return Polynomial::constant(*value);
+  if (term->kind == Kind::to_integer && keeps_value(*term)) return polynomial_of(term->args[0], atoms);
+  if (term->kind == Kind::binary && (term->text == "+" || term->text == "-" || term->text == "*")) {
+    const Polynomial left = polynomial_of(term->args[0], atoms), right = polynomial_of(term->args[1], atoms);
+    return term->text == "+" ? left + right : term->text == "-" ? left - right : left * right;
   }
-  if (term->kind == Kind::to_integer) return polynomial_of(term->args[0], atoms);
-  if (term->kind == Kind::binary && (term->text == "+" || term->text == "-")) {
-    Polynomial out = polynomial_of(term->args[0], atoms);
-    for (const auto& [factors, coefficient] : polynomial_of(term->args[1], atoms).terms) add(out, factors, term->text == "+" ? coefficient : -coefficient);
-    return out;
-  }
-  if (term->kind == Kind::binary && term->text == "*") return polynomial_of(term->args[0], atoms) * polynomial_of(term->args[1], atoms);
   const std::string key = key_of(term);
   atoms.emplace(key, term);
-  Polynomial out;
-  out.terms[{key}] = 1;
-  return out;
+  return Polynomial::atom(key);
 }
 
 TermPtr term_of(const Polynomial& polynomial, const std::map<std::string, TermPtr>& atoms) {
   TermPtr sum = number_term(0);
-  for (auto at = polynomial.terms.rbegin(); at != polynomial.terms.rend(); ++at) {  // constants last
+  for (auto at = polynomial.terms().rbegin(); at != polynomial.terms().rend(); ++at) {  // constants last
     const auto& [factors, coefficient] = *at;
     TermPtr product = number_term(coefficient < 0 ? -coefficient : coefficient);
     for (const std::string& factor : factors) product = binary_term("*", product, atoms.at(factor));
@@ -161,23 +159,25 @@ TermPtr term_of(const Polynomial& polynomial, const std::map<std::string, TermPt
 
 std::optional<std::vector<TermPtr>> split_index(const TermPtr& flat, const std::vector<Polynomial>& strides, std::map<std::string, TermPtr> atoms) {
   std::vector<Polynomial> parts(strides.size());
+  const Polynomial whole = polynomial_of(flat, atoms);
   for (const Polynomial& stride : strides)
-    if (stride.terms.size() != 1) return std::nullopt;
-  for (auto [factors, coefficient] : polynomial_of(flat, atoms).terms) {
+    if (stride.terms().size() != 1 || !stride.is_known()) return std::nullopt;
+  if (!whole.is_known()) return std::nullopt;
+  for (auto [factors, coefficient] : whole.terms()) {
     bool placed = false;
     for (std::size_t k = 0; factors.empty() && k < strides.size(); ++k) {   // a constant is spread over constant strides
-      const auto& [stride_factors, stride] = *strides[k].terms.begin();
+      const auto& [stride_factors, stride] = *strides[k].terms().begin();
       if (!stride_factors.empty()) continue;
-      if (coefficient / stride != 0) add(parts[k], {}, coefficient / stride);
+      parts[k].add({}, coefficient / stride);
       coefficient %= stride;
     }
     if (coefficient == 0) continue;
     for (std::size_t k = 0; k < strides.size() && !placed; ++k) {
-      const auto& [stride_factors, stride_coefficient] = *strides[k].terms.begin();
+      const auto& [stride_factors, stride_coefficient] = *strides[k].terms().begin();
       if (coefficient % stride_coefficient != 0 || !std::includes(factors.begin(), factors.end(), stride_factors.begin(), stride_factors.end())) continue;
       std::vector<std::string> rest;
       std::set_difference(factors.begin(), factors.end(), stride_factors.begin(), stride_factors.end(), std::back_inserter(rest));
-      add(parts[k], rest, coefficient / stride_coefficient);
+      parts[k].add(rest, coefficient / stride_coefficient);
       placed = true;
     }
     if (!placed) return std::nullopt;

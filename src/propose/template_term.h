@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "syntax/polynomial.h"
+
 namespace kforge::propose {
 
 struct Term;
@@ -57,19 +59,18 @@ bool contains(const TermPtr& term, const std::function<bool(const Term&)>& test)
 // The tree with each node for which `change` gives a value replaced by it (its inside is not visited then).
 TermPtr rewrite(const TermPtr& term, const std::function<TermPtr(const TermPtr&)>& change);
 std::optional<std::int64_t> integer_of(const TermPtr& term);
+// Whether it is an integer whatever the tensors' types are: loads and scalars are not known to be.
+bool is_integer_valued(const TermPtr& term);
+// The integer type of fewer than 32 bits that C++ calls so, as CUDA C++ spells it ("unsigned char" of "uint8_t"); "" for others.
+std::string_view narrow_integer(std::string_view type);
 
-// A polynomial with integer coefficients over sizes, index variables and other integer terms ("atoms", by key).
-struct Polynomial {
-  std::map<std::vector<std::string>, std::int64_t> terms;   // sorted factors -> coefficient; no zero coefficients
-  bool operator==(const Polynomial&) const = default;
-};
-// `atoms` gets the term of each factor.
-Polynomial polynomial_of(const TermPtr& term, std::map<std::string, TermPtr>& atoms);
-TermPtr term_of(const Polynomial& polynomial, const std::map<std::string, TermPtr>& atoms);
-Polynomial operator*(const Polynomial& a, const Polynomial& b);
+// As a sum of products over sizes, index variables and other integer terms ("atoms", by key). `atoms` gets the term of each factor.
+syntax::Polynomial polynomial_of(const TermPtr& term, std::map<std::string, TermPtr>& atoms);
+// REQUIRES: `polynomial` is known.
+TermPtr term_of(const syntax::Polynomial& polynomial, const std::map<std::string, TermPtr>& atoms);
 
 // `flat` as one index a dimension of an array with these strides: flat = sum of index[k] * stride[k], by dividing each monomial by the
-// first stride that divides it. Nothing when a monomial is left or a stride is no monomial.
-std::optional<std::vector<TermPtr>> split_index(const TermPtr& flat, const std::vector<Polynomial>& strides, std::map<std::string, TermPtr> atoms);
+// first stride that divides it. Nothing when a monomial is left, a stride is no monomial, or one of them is unknown.
+std::optional<std::vector<TermPtr>> split_index(const TermPtr& flat, const std::vector<syntax::Polynomial>& strides, std::map<std::string, TermPtr> atoms);
 
 }  // namespace kforge::propose

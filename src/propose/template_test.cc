@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "hardware/data_sheet.h"
 #include "propose/template_proposer.h"
 #include "propose/template_render.h"
@@ -30,7 +31,7 @@ std::vector<std::string> names_for(const std::string& path, std::vector<std::str
 TEST(Templates, AllParse) {
   const auto all = templates();
   ASSERT_TRUE(all) << to_string(all.error());
-  EXPECT_GE(all->size(), 8u);
+  EXPECT_GE(all->size(), 9u);
   for (const Template& made : *all) {
     EXPECT_NE(find_binder(made.binder), nullptr) << made.name << " " << made.binder;
     EXPECT_FALSE(made.parameters.empty()) << made.name;
@@ -64,6 +65,23 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
+}
+
+// A matrix, reduced by a formula.
+std::string reduced_task(const TemporaryDirectory& folder, const std::string& formula, const std::string& result) {
+  const std::string path = (folder.path() / "task.toml").string();
+  EXPECT_TRUE(write_file_atomic(path, "[task]\nname = 'reduced'\n[semantics]\nformula = '" + formula + "'\n"
+      "[[semantics.tensor]]\nname = 'x'\ndtype = 'f32'\nshape = ['rows', 'cols']\nrole = 'in'\n[[semantics.tensor]]\nname = 'y'\ndtype = 'f32'\nshape = ['" + result +
+      "']\nrole = 'out'\n[sizes]\nmeasure = [{rows = 1000, cols = 1024}]\n[hardware]\ngpu = 'h200'\n[interface]\nfunction = 'reduced'\n"));
+  return path;
+}
+
+TEST(Templates, AMatrixIsReducedAlongItsRowsOrAcrossThem) {
+  const auto folder = TemporaryDirectory::create("template-test");
+  ASSERT_TRUE(folder);
+  EXPECT_THAT(names_for(reduced_task(*folder, "y = sum(x, axis=0)", "cols")), testing::ElementsAre("reduce_columns"));
+  EXPECT_THAT(names_for(reduced_task(*folder, "y = max(x, axis=0) - mean(x, axis=0)", "cols")), testing::ElementsAre("reduce_columns"));
+  EXPECT_THAT(names_for(reduced_task(*folder, "y = sum(x, axis=1)", "rows")), testing::ElementsAre("row_fused"));
 }
 
 TEST(Templates, DoNotApplyToOthersAndSayWhy) {

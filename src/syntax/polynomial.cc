@@ -4,13 +4,23 @@
 
 namespace kforge::syntax {
 
+namespace {
+
+constexpr std::size_t kMaxTerms = 64, kMaxFactors = 12;
+
+}  // namespace
+
 void Polynomial::add(const Monomial& monomial, std::int64_t factor) {
   const auto at = terms_.try_emplace(monomial, 0).first;
-  at->second += factor;
-  if (at->second == 0) terms_.erase(at);
+  if (__builtin_add_overflow(at->second, factor, &at->second)) *this = unknown(dependencies());
+  else if (at->second == 0) terms_.erase(at);
 }
 
 void Polynomial::adopt(const Polynomial& other) { opaque_.insert(other.opaque_.begin(), other.opaque_.end()); }
+
+void Polynomial::bound() {
+  if (terms_.size() > kMaxTerms) *this = unknown(dependencies());
+}
 
 Polynomial Polynomial::constant(std::int64_t value) {
   Polynomial out;
@@ -30,10 +40,18 @@ Polynomial Polynomial::opaque(const std::string& text, std::set<std::string> mad
   return out;
 }
 
+Polynomial Polynomial::unknown(std::set<std::string> made_of) {
+  made_of.insert(kUnknown);
+  Polynomial out;
+  out.add({made_of.begin(), made_of.end()}, 1);
+  return out;
+}
+
 Polynomial Polynomial::operator+(const Polynomial& other) const {
   Polynomial out = *this;
   out.adopt(other);
   for (const auto& [monomial, factor] : other.terms_) out.add(monomial, factor);
+  out.bound();
   return out;
 }
 
@@ -48,9 +66,22 @@ Polynomial Polynomial::operator*(const Polynomial& other) const {
       Monomial both = a;
       both.insert(both.end(), b.begin(), b.end());
       std::sort(both.begin(), both.end());
-      out.add(both, fa * fb);
+      std::int64_t factor = 0;
+      if (both.size() > kMaxFactors || __builtin_mul_overflow(fa, fb, &factor)) {
+        std::set<std::string> made_of = dependencies();
+        made_of.merge(other.dependencies());
+        return unknown(std::move(made_of));
+      }
+      out.add(both, factor);
     }
   }
+  out.bound();
+  return out;
+}
+
+std::set<std::string> Polynomial::names() const {
+  std::set<std::string> out;
+  for (const auto& [monomial, factor] : terms_) out.insert(monomial.begin(), monomial.end());
   return out;
 }
 

@@ -199,6 +199,17 @@ class ExpressionParser {
 Expected<Expression> Expression::parse(std::string_view text) { return ExpressionParser(text).run(false); }
 Expected<Expression> Expression::parse_condition(std::string_view text) { return ExpressionParser(text).run(true); }
 
+std::vector<Expression::Part> Expression::parts() const {
+  constexpr std::array<std::string_view, 20> kSpelling{"", "", "-", "!", "+", "-", "*", "/", "%", "min", "max", "ceil_div", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
+  std::vector<Part> out;
+  for (const Node& node : nodes_) {
+    if (node.op == Op::number) out.push_back({std::to_string(node.number)});
+    else if (node.op == Op::name) out.push_back({names_[static_cast<std::size_t>(node.left)]});
+    else out.push_back({std::string(kSpelling[static_cast<std::size_t>(node.op)]), node.left, node.right});
+  }
+  return out;
+}
+
 Expected<std::int64_t> Expression::value(const Sizes& sizes) const {
   return node_value(static_cast<int>(nodes_.size()) - 1, sizes);
 }

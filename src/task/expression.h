@@ -33,6 +33,13 @@ class Expression {
   // Names in order of first appearance, each once.
   const std::vector<std::string>& names() const { return names_; }
 
+  // The tree, children before parents, the root last. A leaf is an integer or a name; else `text` is the operator or function of one or two parts.
+  struct Part {
+    std::string text;
+    int left = -1, right = -1;
+  };
+  std::vector<Part> parts() const;
+
  private:
   friend class ExpressionParser;
   enum class Op : std::uint8_t {
