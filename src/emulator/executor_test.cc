@@ -145,7 +145,7 @@ TEST(Executor, LoadsOfAStraightPieceAreInFlightTogether) {
     TestDevice t;
     t.device.set_checks({.safety = false, .profile = true});
     t.load_body(kStart + "ld.global.f32 %f1, [%rd3]; add.f32 %f1, %f1, %f1;\n" + second + "ld.global.f32 %f2, [%rd3+128]; add.f32 %f2, %f2, %f1; st.global.f32 [%rd4], %f2; ret;");
-    Allocation* x = t.buffer(std::vector<float>(64, 1.0f));
+    Allocation* x = t.buffer(std::vector<float>(128, 1.0f));
     Allocation* y = t.buffer(std::vector<float>(32, 0.0f), "y");
     EXPECT_EQ(t.launch(x->base, y->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::ok);
     return t.device.take_log().kernels.at(0).loads_in_flight;

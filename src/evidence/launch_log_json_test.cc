@@ -21,7 +21,7 @@ LaunchLog full_log() {
   kernel.kernel = "_Z1kPf";
   kernel.launches = {{{1, 2, 3}, {4, 5, 6}, 7, 8}};
   kernel.launch_count = 9;
-  for (std::size_t i = 0; i < kMetricCount; ++i) kernel.totals.values[i] = std::uint64_t{1} << (i + 40);
+  for (std::size_t i = 0; i < kMetricCount; ++i) kernel.totals.values[i] = std::uint64_t{1} << (i + 32);
   LineProfile line;
   line.position = position(10);
   line.counters[Metric::shared_requests] = 11;
@@ -33,6 +33,9 @@ LaunchLog full_log() {
   line.stores = {{"y", 13, 14, 15}};
   kernel.lines = {line, {}};
   kernel.independent_loads = 0.1;
+  kernel.loads_in_flight = 2.5;
+  kernel.load_reuse = {16, 17, {18}};
+  kernel.hottest_line_passes = 19;
   kernel.sampled = true;
   kernel.source = Source::ptx;
   log.kernels = {kernel};

@@ -54,7 +54,7 @@ std::string interface_hash(const task::Task& task, const Surroundings& around) {
 // Every number of the sheet counts; its source need not.
 std::string sheet_hash(const hardware::DataSheet& s) {
   Hasher hasher;
-  hasher.field(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", s.name, s.sm(), s.multiprocessors, s.boost_mhz, s.base_mhz, s.memory_bytes, s.dram_bytes_per_s, s.l2_bytes_per_s, s.l2_bytes,
+  hasher.field(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", s.name, s.sm(), s.multiprocessors, s.boost_mhz, s.base_mhz, s.memory_bytes, s.dram_bytes_per_s, s.dram_sustained_bytes_per_s, s.l2_bytes_per_s, s.l2_bytes,
                            s.max_threads_per_sm, s.max_warps_per_sm));
   hasher.field(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", s.max_blocks_per_sm, s.registers_per_sm, s.max_registers_per_block, s.max_registers_per_thread, s.shared_bytes_per_sm,
                            s.shared_bytes_per_block, s.shared_bytes_per_block_optin, s.shared_reserved_per_block, s.l1_bytes, s.schedulers_per_sm, s.max_cluster_blocks));
