@@ -156,5 +156,18 @@ TEST(Indices, AtomicsSharedArraysAndMovedPointersAreTold) {
   EXPECT_EQ(all[3].base, "bins");
 }
 
+// An error that holds more children than the parser counts in 16 bits made it free what it did not own.
+TEST(Tree, TextsThatTheParserDoesNotBearAreRefused) {
+  (void)parsed("int x;");
+  for (const char* token : {"(", "* ", "if (x) ", "{ "}) {
+    std::string text = "void f(float* x) {";
+    for (int i = 0; i < 80000; ++i) text += token;
+    const auto tree = Tree::parse(text);
+    ASSERT_FALSE(tree) << token;
+    EXPECT_EQ(tree.error().code, ErrorCode::unsupported);
+  }
+  EXPECT_TRUE(Tree::parse("int x[] = {" + std::string(100'000, ' ') + "1};"));
+}
+
 }  // namespace
 }  // namespace kforge::syntax

@@ -1,9 +1,11 @@
 #include "syntax/tree.h"
 
+#include <fmt/format.h>
 #include <tree_sitter/api.h>
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <limits>
 
 #include "syntax/grammar.h"
@@ -120,10 +122,30 @@ std::vector<Node> find_all(const Node& root, std::string_view kind) {
   return out;
 }
 
+namespace {
+
+// tree-sitter 0.20.7 corrupts its memory when a node gets more than 65,535 children, which one that holds a syntax error can.
+constexpr std::size_t kMaxTokens = 60'000;
+
+// At least as many as the tokens of the text: words, and every other character that is no blank.
+std::size_t tokens_at_most(std::string_view text) {
+  std::size_t out = 0;
+  bool in_word = false;
+  for (const char c : text) {
+    const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (!std::isspace(static_cast<unsigned char>(c)) && !(word && in_word)) ++out;
+    in_word = word;
+  }
+  return out;
+}
+
+}  // namespace
+
 Expected<Tree> Tree::parse(std::string source) {
   const auto language = load_grammar();
   if (!language) return Unexpected(language.error());
-  if (source.size() > std::numeric_limits<std::uint32_t>::max() / 2) return fail(ErrorCode::unsupported, "the source is larger than 2 GiB");
+  if (tokens_at_most(source) > kMaxTokens) return fail(ErrorCode::unsupported, fmt::format("the source has more than {} words and signs, which the parser does not bear", kMaxTokens), {}, "split it");
+  if (source.size() > std::numeric_limits<std::uint32_t>::max() / 2) return fail(ErrorCode::unsupported, "the source is larger than 2 GiB", {}, "split it");
   Tree out;
   out.source_ = std::make_shared<const std::string>(std::move(source));
   TSParser* parser = ts_parser_new();

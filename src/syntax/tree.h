@@ -60,7 +60,7 @@ std::vector<Node> find_all(const Node& root, std::string_view kind);
 class Tree {
  public:
   Tree() = default;            // of no text: its root is null
-  // Errors: as load_grammar; failed (the parser gave up).
+  // Errors: as load_grammar; failed (the parser gave up); unsupported (more than 60,000 words and signs).
   static Expected<Tree> parse(std::string source);
   Node root() const;
   const std::string& source() const { return *source_; }
