@@ -247,11 +247,11 @@ TEST_F(Builder, AServersBuildEndsAtItsTimeToo) {
   wanted = request(std::string("template<int N, int M> struct B { static constexpr int v = B<N-1, 2*M>::v + B<N-1, 2*M+1>::v; };\n"
       "template<int M> struct B<0, M> { static constexpr int v = 1; };\nint bomb() { return B<30, 0>::v; }\n") + kScale, "b.cu");
   wanted.server = &server;
-  wanted.limits.seconds = 5;
+  wanted.limits.seconds = 3;
   const auto made = build_candidate(wanted);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->failure, "limit");
-  EXPECT_THAT(first_error(*made), HasSubstr("took longer than 5"));
+  EXPECT_THAT(first_error(*made), HasSubstr("took longer than 3"));
   EXPECT_LT(made->seconds, 60);
 }
 
