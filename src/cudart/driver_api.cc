@@ -104,6 +104,25 @@ Status primary_state(unsigned* flags, int* active) {
   return get_int(active, 1);
 }
 
+Status load_module(Context& context, Image** module, const void* code, unsigned count, const int* options, void** values) {
+  const Status status = load_library(context, module, code);
+  const std::string error = status == cudaSuccess ? "" : error_text(status);
+  struct Log { int buffer, size; std::string_view text; };
+  for (const Log& log : {Log{3, 4, {}}, Log{5, 6, error}}) {
+    char* buffer = nullptr;
+    std::size_t bytes = 0;
+    for (unsigned i = 0; options != nullptr && values != nullptr && i < count; ++i) {
+      if (options[i] == log.buffer) buffer = static_cast<char*>(values[i]);
+      if (options[i] == log.size) bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(values[i]));
+    }
+    if (buffer == nullptr || bytes == 0) continue;
+    const std::size_t length = std::min(log.text.size(), bytes - 1);
+    std::memcpy(buffer, log.text.data(), length);
+    buffer[length] = 0;
+  }
+  return status;
+}
+
 Status module_function(Context& context, void** function, Image* module, const char* name) { return library_kernel(context, function, module, name); }
 
 Status function_attribute(Context& context, int* value, int attribute, const void* kernel) {

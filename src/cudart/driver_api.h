@@ -20,6 +20,8 @@ Status current_context(void** handle);
 Status context_version(unsigned* version);
 Status primary_state(unsigned* flags, int* active);
 
+// With the log buffers of `options` filled (CU_JIT_INFO_LOG_BUFFER 3, its size 4; CU_JIT_ERROR_LOG_BUFFER 5, its size 6).
+Status load_module(Context& context, Image** module, const void* code, unsigned count, const int* options, void** values);
 Status module_function(Context& context, void** function, Image* module, const char* name);
 Status function_attribute(Context& context, int* value, int attribute, const void* kernel);
 Status function_module(Context& context, Image** module, const void* kernel);

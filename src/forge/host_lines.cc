@@ -21,7 +21,7 @@ evidence::SourceFrame read_place(std::string_view function, std::string_view pla
 }
 
 bool is_users(const evidence::SourceFrame& frame) {
-  static constexpr std::array<std::string_view, 6> kOthers = {"/usr/include/", "/usr/lib/", "/usr/local/cuda", "cuda_runtime.h", "crt/host_runtime.h", "tmpxft_"};
+  static constexpr std::array<std::string_view, 9> kOthers = {"/sysdeps/", "/csu/", "/elf/", "/usr/include/", "/usr/lib/", "/usr/local/cuda", "cuda_runtime.h", "crt/host_runtime.h", "tmpxft_"};
   return frame.line != 0 && std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view part) { return frame.file.find(part) != std::string::npos; });
 }
 

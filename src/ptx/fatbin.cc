@@ -152,6 +152,7 @@ PtxTarget ptx_target(std::string_view ptx) {
     const std::size_t end = std::min(ptx.find('\n', start), ptx.size());
     std::string_view line = ptx.substr(start, end - start);
     start = end + 1;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));   // old compilers indent it
     if (!line.starts_with(kDirective)) continue;
     const std::size_t sm = line.find("sm_");
     if (sm == std::string_view::npos) return {};

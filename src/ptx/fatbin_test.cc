@@ -89,6 +89,10 @@ TEST(Fatbin, ChoosesTheHighestTargetThatTheGpuHas) {
   EXPECT_EQ(chosen(120), "90");
 }
 
+TEST(Fatbin, FindsTheTargetOfTextsThatOldCompilersIndented) {
+  EXPECT_EQ(ptx_target("\t.version 1.4\n\t.target sm_10, map_f64_to_f32\n").sm, 10u);
+}
+
 TEST(Fatbin, RunsOnlyCubinsOfTheSameMajor) {
   const std::string blob = container(entry(2, 80, 0, "a", 0) + entry(2, 86, 0, "b", 0) + entry(2, 90, 0, "c", 0));
   const Fatbin fatbin = read_fatbin(bytes(blob));
