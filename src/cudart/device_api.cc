@@ -58,14 +58,17 @@ constexpr AttributeRow kAttributes[] = {
     {87, [](const Sheet& s) { return s.fp64_lanes > 0 ? static_cast<int>(s.fp32_lanes / s.fp64_lanes) : 0; }},
     {88, fixed<0>}, {89, fixed<1>}, {90, fixed<1>}, {91, fixed<1>}, {95, fixed<1>},
     {97, [](const Sheet& s) { return s.shared_bytes_per_block_optin; }},
-    {98, fixed<0>}, {99, fixed<0>}, {100, fixed<0>}, {101, fixed<0>},
+    {98, fixed<0>}, {99, fixed<1>}, {100, fixed<0>}, {101, fixed<0>},
     {106, [](const Sheet& s) { return s.max_blocks_per_sm; }},
     {108, [](const Sheet& s) { return clamp_int(s.l2_bytes * 5 / 8); }}, {109, fixed<134217728>},
     {111, [](const Sheet& s) { return s.shared_reserved_per_block; }},
-    {112, fixed<0>}, {113, fixed<0>}, {114, fixed<0>}, {115, fixed<0>}, {116, fixed<0>}, {117, fixed<0>}, {118, fixed<0>}, {119, fixed<0>},
+    {112, fixed<0>}, {113, fixed<0>}, {114, fixed<0>}, {115, fixed<1>}, {116, fixed<0>}, {117, fixed<0>}, {118, fixed<0>}, {119, fixed<0>},
     {120, [](const Sheet& s) { return has_clusters(s) ? 1 : 0; }},
     {121, fixed<0>}, {125, fixed<0>}, {126, fixed<1>}, {130, fixed<0>}, {131, fixed<-1>}, {133, fixed<0>}, {134, fixed<0>},
     {135, fixed<0>}, {138, fixed<0>}, {139, fixed<0>}, {140, fixed<0>}, {142, fixed<0>}, {143, fixed<0>}, {144, fixed<0>}, {147, fixed<0>},
+    {44, fixed<1>}, {92, fixed<0>}, {93, fixed<0>}, {94, fixed<0>}, {96, fixed<0>}, {102, fixed<1>}, {103, fixed<0>}, {104, fixed<0>}, {105, fixed<0>}, {107, fixed<0>}, {110, fixed<0>},
+    {122, fixed<0>}, {123, fixed<0>}, {124, fixed<0>}, {127, [](const Sheet& s) { return has_clusters(s) ? 1 : 0; }}, {128, fixed<0>}, {129, fixed<0>}, {132, fixed<0>}, {136, fixed<0>},
+    {137, fixed<0>}, {141, fixed<0>}, {145, fixed<0>}, {146, fixed<0>},   // of the driver alone
 };
 
 // cudaLimit*: what an H200 starts with.
@@ -105,6 +108,7 @@ void fill_properties(const Sheet& sheet, DeviceProp& p) {
       {&DeviceProp::computePreemptionSupported, 90}, {&DeviceProp::canUseHostPointerForRegisteredMem, 91},
       {&DeviceProp::cooperativeLaunch, 95}, {&DeviceProp::maxBlocksPerMultiProcessor, 106},
       {&DeviceProp::accessPolicyMaxWindowSize, 109}, {&DeviceProp::clusterLaunch, 120}, {&DeviceProp::deviceNumaId, 131},
+      {&DeviceProp::memoryPoolsSupported, 115}, {&DeviceProp::hostRegisterSupported, 99},
       {&DeviceProp::maxTexture1D, 21}, {&DeviceProp::maxSurface1D, 55},
   };
   for (const Row& row : kRows) p.*row.field = attribute(row.attribute);

@@ -114,7 +114,28 @@ static void tensor_maps() {
   EXPECT(encode(box, reinterpret_cast<char*>(data) + 4), CUDA_ERROR_INVALID_VALUE);
 }
 
+static void virtual_memory() {
+  int supported = 0;
+  EXPECT(cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0), CUDA_SUCCESS);
+  EXPECT(supported, 1);
+  CUmemAllocationProp props{};
+  props.type = CU_MEM_ALLOCATION_TYPE_PINNED, props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  size_t unit = 0;
+  EXPECT(cuMemGetAllocationGranularity(&unit, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS);
+  CUdeviceptr address;
+  CUmemGenericAllocationHandle piece;
+  CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  EXPECT(cuMemAddressReserve(&address, 2 * unit, 0, 0, 0), CUDA_SUCCESS), EXPECT(cuMemCreate(&piece, unit, &props, 0), CUDA_SUCCESS);
+  EXPECT(cuMemMap(address + unit, unit, 0, piece, 0), CUDA_SUCCESS), EXPECT(cuMemMap(address + 2 * unit, unit, 0, piece, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT(cuMemSetAccess(address + unit, unit, &access, 1), CUDA_SUCCESS);
+  unsigned value = 0;
+  EXPECT(cuMemsetD32(address + unit, 0xabcd1234u, unit / 4), CUDA_SUCCESS), EXPECT(cuMemcpyDtoH(&value, address + 2 * unit - 4, 4), CUDA_SUCCESS);
+  EXPECT(value, 0xabcd1234u);
+  EXPECT(cuMemUnmap(address + unit, unit), CUDA_SUCCESS), EXPECT(cuMemRelease(piece), CUDA_SUCCESS), EXPECT(cuMemAddressFree(address, 2 * unit), CUDA_SUCCESS);
+}
+
 int main() {
+  virtual_memory();
   modules();
   libraries_and_entry_points();
   tensor_maps();

@@ -90,6 +90,9 @@ static void mipmaps_and_objects() {
 }
 
 static void pools() {
+  int supported = 0;
+  EXPECT(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0), cudaSuccess);
+  EXPECT(supported, 1);
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   cudaMemPool_t pool, own;
