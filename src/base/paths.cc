@@ -40,6 +40,12 @@ std::vector<fs::path> default_caches() {
   return folders;
 }
 
+fs::path resolved(const fs::path& folder) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(folder, error);
+  return error ? fs::absolute(folder).lexically_normal() : canonical;
+}
+
 bool usable(const fs::path& folder) {
   return make_directories(folder).has_value() && ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
@@ -68,13 +74,13 @@ Expected<fs::path> project_root() {
 
 Expected<fs::path> cache_folder() {
   if (const fs::path wanted = from_environment("KFORGE_CACHE"); !wanted.empty()) {
-    if (usable(wanted)) return fs::absolute(wanted);
+    if (usable(wanted)) return resolved(wanted);
     return fail(ErrorCode::missing, "the cache folder of KFORGE_CACHE cannot be written", Where{wanted.string()},
                 "set KFORGE_CACHE to a folder that can be written");
   }
   std::string tried;
   for (const fs::path& folder : default_caches()) {
-    if (usable(folder)) return folder;
+    if (usable(folder)) return resolved(folder);
     tried += (tried.empty() ? "" : ", ") + folder.string();
   }
   return fail(ErrorCode::missing, "no folder for the cache can be written; tried: " + (tried.empty() ? "none" : tried),

@@ -18,7 +18,8 @@ Expected<std::filesystem::path> project_root();
 
 // The folder of caches that may be deleted at any time: $KFORGE_CACHE; else $XDG_CACHE_HOME/kforge;
 // else $HOME/.cache/kforge; else .kforge/cache of the project; made if it is not there. A folder that
-// cannot be written is passed over, except $KFORGE_CACHE, which is then an error.
+// cannot be written is passed over, except $KFORGE_CACHE, which is then an error. Absolute, without "..", links resolved: names of files
+// in it can be compared.
 Expected<std::filesystem::path> cache_folder();
 
 // The full path of an executable file: a name with a slash is taken as it is, another one is looked up in

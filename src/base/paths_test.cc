@@ -57,6 +57,20 @@ TEST(Paths, CacheFolderFollowsItsOrder) {
   EXPECT_TRUE(fs::is_directory(folder->path() / "named"));
 }
 
+// Files in it are told by how their names begin.
+TEST(Paths, ACacheHasOnePlainName) {
+  auto folder = TemporaryDirectory::create();
+  fs::create_directories(folder->path() / "real");
+  fs::create_symlink(folder->path() / "real", folder->path() / "link");
+  const Variable none("KFORGE_CACHE", std::nullopt);
+  for (const char* name : {"real/../real", "link", "link/.", "real//"}) {
+    const Variable xdg("XDG_CACHE_HOME", folder->path() / name);
+    EXPECT_EQ(cache_folder().value(), folder->path() / "real/kforge") << name;
+    const Variable named("KFORGE_CACHE", folder->path() / name);
+    EXPECT_EQ(cache_folder().value(), folder->path() / "real") << name;
+  }
+}
+
 TEST(Paths, ANamedCacheThatCannotBeUsedIsAnError) {
   auto folder = TemporaryDirectory::create();
   std::ofstream(folder->path() / "file") << "x";
