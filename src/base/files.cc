@@ -68,6 +68,13 @@ void make_folders_writable(const fs::path& root) {
   }
 }
 
+// Into a device or a pipe: there is nothing that could be half done, and a file in its place would be a new fault of the machine.
+Expected<void> write_through(const fs::path& path, std::string_view content) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || !write_all(fd.get(), content) || ::close(fd.release()) != 0) return io_error("cannot write this file", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Expected<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
@@ -94,6 +101,8 @@ Expected<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
 }
 
 Expected<void> write_file_atomic(const fs::path& path, std::string_view content) {
+  std::error_code ignored;
+  if (const fs::file_status there = fs::status(path, ignored); fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write_through(path, content);
   const fs::path temporary = temporary_beside(path);
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd) return io_error("cannot write this file", path, errno);

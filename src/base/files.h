@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kDefaultReadLimit = 256ull << 20;  // bytes
 Expected<std::string> read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kDefaultReadLimit);
 
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder. Safe
-// against concurrent writers (the last one wins) and against a kill at any point. The folder must exist.
+// against concurrent writers (the last one wins) and against a kill at any point. The folder must exist. A device or pipe is written to, not replaced.
 Expected<void> write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
 // Like `mkdir -p`. It is no error if the folder exists.

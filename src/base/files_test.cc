@@ -14,6 +14,18 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TEST(Files, ADeviceIsWrittenToAndStaysOne) {
+  auto folder = TemporaryDirectory::create();
+  const auto link = folder->path() / "link";
+  std::filesystem::create_symlink("/dev/null", link);
+  EXPECT_TRUE(write_file_atomic(link, "text"));
+  EXPECT_TRUE(std::filesystem::is_character_file(link));
+  const auto full = write_file_atomic("/dev/full", "text");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::failed);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST(Files, WritesAreReadBackWithEveryByte) {
   auto folder = TemporaryDirectory::create();
   std::string content;
