@@ -1,5 +1,6 @@
 // atom and red: lanes one after the other, lowest first (PTX manual, 9.7.13.5 and 9.7.13.6).
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -87,9 +88,30 @@ void put_lane(const Warp& w, Ref ref, std::uint32_t bytes, std::uint32_t lane, U
   else put<std::uint32_t>(w.at(ref), lane, static_cast<std::uint32_t>(value));
 }
 
+// exch and cas of 128 bits: list holds the operand's two words, then the result's; r[3], r[4] are cas's replacement.
+std::uint32_t perform_b128(Warp& w, const Op& op, const Window& window, const Request& request) {
+  const bool is_cas = op.source->mods.atom_op == AtomOp::cas;
+  std::uint32_t wrote = 0;
+  for_lanes(request.mask, [&](std::uint32_t i) {
+    std::byte* at = window.at(request.addresses[i]);
+    std::array<U64, 2> old{}, value{};
+    std::memcpy(old.data(), at, 16);
+    const std::array<U64, 2> a{get<U64>(w.at(op.list[0]), i), get<U64>(w.at(op.list[1]), i)};
+    value = !is_cas ? a : old == a ? std::array<U64, 2>{get<U64>(w.at(op.r[3]), i), get<U64>(w.at(op.r[4]), i)} : old;
+    if (!is_cas || old == a) wrote |= 1u << i;
+    if (value != old) {
+      std::memcpy(at, value.data(), 16);
+      ++w.launch->stores;
+    }
+    for (std::size_t half = 0; half < 2; ++half) put<U64>(w.at(op.list[2 + half]), i, old[half]);
+  });
+  return wrote;
+}
+
 // Performs all lanes; returns those that changed memory or may have (all but failed compare-and-swaps).
 std::uint32_t perform(Warp& w, const Op& op, const Window& window, const Request& request, bool global) {
   const ptx::Instruction& in = *op.source;
+  if (in.type == Type::b128) return perform_b128(w, op, window, request);
   const std::uint32_t elements = std::max<std::uint32_t>(1, op.list_count);
   const bool vector = op.list_count != 0;
   const bool returns = family(in) == ptx::Exec::atom;
@@ -196,7 +218,7 @@ struct Atomic {
 }  // namespace
 
 Handlers select_atomic(const ptx::Instruction& in, ptx::Exec) {
-  if (ptx::size_bits(in.type) > 64 || in.mods.atom_op == AtomOp::none) return Handlers{};
+  if (in.mods.atom_op == AtomOp::none) return Handlers{};
   return for_variants([](auto v) -> Handler { return &Atomic<decltype(v)::value>::run; });
 }
 

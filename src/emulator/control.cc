@@ -93,7 +93,8 @@ Flow run_ret(Warp& w, const Op& op, std::uint32_t mask) {
 constexpr std::uint32_t kMaxDepth = 1024;
 constexpr std::uint32_t kMaxLocalBytes = 512 * 1024;   // per thread (CUDA Programming Guide, "Technical Specifications")
 
-// Room for `bytes` of local memory in each lane; moves the lanes' bytes apart.
+}  // namespace
+
 bool grow_local(Warp& w, std::uint32_t bytes) {
   if (bytes <= w.local_stride) return true;
   if (bytes > kMaxLocalBytes) return false;
@@ -109,6 +110,8 @@ bool grow_local(Warp& w, std::uint32_t bytes) {
   return true;
 }
 
+namespace {
+
 Frame* new_frame(Warp& w) {
   if (!w.spare_frames.empty()) {
     Frame* frame = w.spare_frames.back();
@@ -121,7 +124,7 @@ Frame* new_frame(Warp& w) {
 Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index) {
   const FunctionCode& callee = w.launch->kernel->functions[callee_index];
   Frame& caller = *w.frame;
-  const std::uint32_t local_base = (caller.local_base + caller.function->local_bytes + 15) / 16 * 16;
+  const std::uint32_t local_base = (caller.local_top + 15) / 16 * 16;
   if (caller.depth + 1 >= kMaxDepth || !grow_local(w, local_base + callee.local_bytes))
     return stop(w, op, mask, LaunchStatus::stack_overflow, fmt::format("stack overflow: call depth {}, {} bytes of local memory", caller.depth + 1, local_base + callee.local_bytes));
   park(w, w.active & ~mask, w.pc + 1);
@@ -130,6 +133,8 @@ Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index
   frame->registers.assign(callee.frame_bytes, std::byte{0});
   frame->params.assign(std::size_t{32} * callee.param_bytes, std::byte{0});
   frame->local_base = local_base;
+  frame->local_top = local_base + callee.local_bytes;
+  frame->stack.clear();
   for (std::uint32_t i = 0; i < 32; ++i) put<std::uint64_t>(frame->registers.data() + kLocalBaseSlot, i, local_base);
   frame->depth = caller.depth + 1;
   frame->parent = &caller;

@@ -16,6 +16,8 @@
 #include "emulator/registers.h"
 #include "emulator/saturate.h"
 #include "emulator/source_lines.h"
+#include "emulator/texture_ops.h"
+#include "emulator/video_ops.h"
 #include "emulator/wide_moves.h"
 
 namespace kforge::emulator {
@@ -207,6 +209,7 @@ class Decoder {
     }
     const Exec exec = family(in);
     if (is_matrix(exec)) decode_matrix(op, in, exec);
+    else if (is_texture(exec)) decode_texture(op, in, exec);
     else if (exec != Exec::unsupported) decode_family(op, in, exec);
     for (Handler& handler : op.run)
       if (handler == nullptr) handler = &run_unsupported;
@@ -234,6 +237,12 @@ class Decoder {
       default: break;
     }
     decode_operands(op, in);
+    if (exec == Exec::video) {
+      op.immediate = std::bit_cast<std::int64_t>(video_mode(in));
+      op.run = same(video_handler());
+      return;
+    }
+    if (exec == Exec::alloca_ || exec == Exec::stacksave || exec == Exec::stackrestore) return decode_stack(op, in, exec);
     if (exec == Exec::mov) return decode_mov(op, in);
     if (exec == Exec::cvt) return decode_cvt(op, in);
     if (exec == Exec::setp || exec == Exec::set || exec == Exec::testp) decode_compare(op, in, exec);
@@ -331,9 +340,19 @@ class Decoder {
     }
   }
 
+  // A shared or local variable's name as a generic address.
+  void make_generic(Op& op, const ptx::Instruction& in, const Operand& operand) {
+    const ptx::Variable* variable = operand.reg == ptx::kNoRegister ? variable_of(module_, *function_, operand) : nullptr;
+    if (in.mods.space != ptx::Space::generic || variable == nullptr) return;
+    const std::uint64_t window = variable->space == ptx::Space::shared ? kSharedWindow : variable->space == ptx::Space::local ? kLocalWindow : 0;
+    if (op.r[0].bank == Bank::constants) op.r[0] = constant(address_of(operand) + window, true);
+    else op.immediate += static_cast<std::int64_t>(window);
+  }
+
   void decode_memory(Op& op, const ptx::Instruction& in, Exec exec, std::size_t address, std::size_t data) {
     const std::uint32_t bits = ptx::size_bits(in.type);
     decode_address(op, in.operands[address]);
+    make_generic(op, in, in.operands[address]);
     set_list(op, in.operands[data], bits);
     op.bytes = static_cast<std::uint8_t>(bits == 128 ? 8 : bits / 8);
     if (ptx::is_signed(in.type)) op.flags |= kSignExtend;
@@ -354,9 +373,11 @@ class Decoder {
 
   void decode_atomic(Op& op, const ptx::Instruction& in, Exec exec, std::size_t address) {
     decode_address(op, in.operands[address]);
+    make_generic(op, in, in.operands[address]);
     const std::uint32_t bits = ptx::size_bits(in.type);
     const Ref where = op.r[0];
     op.r[1] = where;
+    if (bits == 128) return decode_atomic_b128(op, in, exec);
     if (address + 1 < in.operands.size() && in.operands[address + 1].kind == Kind::vector) {
       set_list(op, in.operands[address + 1], bits);
       if (address == 1) {   // results follow the operands in the list
@@ -372,6 +393,20 @@ class Decoder {
       if (in.mods.atom_op == ptx::AtomOp::cas) op.r[3] = ref(in.operands[address + 2], bits);
     }
     op.bytes = static_cast<std::uint8_t>(bits / 8);
+    op.run = select_atomic(in, exec);
+  }
+
+  void decode_atomic_b128(Op& op, const ptx::Instruction& in, Exec exec) {
+    set_list(op, in.operands[2], 128);
+    std::vector<Ref>& list = kernel_->lists.back();
+    const Ref result = ref(in.operands[0], 128);
+    for (const std::uint32_t at : {0u, kWideSlot}) list.push_back(in.operands[0].kind == Kind::reg ? Ref{result.offset + at, result.bank} : Ref{kSinkSlot, Bank::frame});
+    op.list = list.data();
+    op.bytes = 8;
+    if (in.mods.atom_op == ptx::AtomOp::cas) {
+      op.r[3] = ref(in.operands[3], 128);
+      op.r[4] = {op.r[3].offset + kWideSlot, op.r[3].bank};
+    }
     op.run = select_atomic(in, exec);
   }
 
@@ -440,6 +475,8 @@ class Decoder {
       } else if (operand.kind == Kind::vector) {
         for (const Operand& element : operand.elements) list.push_back(ref(element, ptx::size_bits(in.type)));
         counts.push_back(operand.elements.size());
+      } else if (exec == Exec::mma && operand.kind == Kind::immediate) {
+        op.immediate = static_cast<std::int64_t>(operand.bits);   // mma.sp's selector; its metadata are r[2]
       } else if (exec == Exec::movmatrix) {
         list.push_back(ref(operand, 32));
       } else {
@@ -456,6 +493,53 @@ class Decoder {
       op.flags = static_cast<std::uint8_t>(counts[2]);
     }
     op.run = select_matrix(in, exec);
+  }
+
+  static void decode_stack(Op& op, const ptx::Instruction& in, Exec exec) {
+    op.flags = ptx::size_bits(in.type) == 64 ? 1 : 0;
+    op.immediate = in.operands.size() > 2 ? static_cast<std::int64_t>(in.operands[2].bits) : 8;
+    if (std::has_single_bit(static_cast<std::uint64_t>(op.immediate))) op.run = select_stack(exec);
+  }
+
+  // See texture_ops.h for the roles.
+  void decode_texture(Op& op, const ptx::Instruction& in, Exec exec) {
+    op.immediate = std::bit_cast<std::int64_t>(texture_mode(in));
+    op.run = select_texture(exec);
+    if (exec == Exec::tex_query) {
+      op.r[0] = ref(in.operands[0], 32);
+      op.r[1] = register_ref(in.operands[1].reg);
+      if (in.operands.size() > 2) op.r[2] = ref(in.operands[2], 32);
+      return;
+    }
+    const bool stores = exec == Exec::sust || exec == Exec::sured;
+    const Operand& place = in.operands[stores ? 0 : 1];
+    const Operand& data = in.operands[stores ? 1 : 0];
+    set_list(op, data, ptx::size_bits(in.type));
+    std::vector<Ref>& list = kernel_->lists.back();
+    const auto data_count = static_cast<std::uint8_t>(list.size());
+    const auto add = [&](const Operand& operand) {
+      if (operand.kind != Kind::vector) list.push_back(ref(operand, 32));
+      for (const Operand& element : operand.elements) list.push_back(ref(element, 32));
+      return static_cast<std::uint8_t>(operand.kind == Kind::vector ? operand.elements.size() : 1);
+    };
+    op.r[1] = register_ref(place.elements[0].reg);
+    const std::uint8_t coordinates = add(place.elements[1]);
+    op.flags = data_count;
+    op.bytes = static_cast<std::uint8_t>(ptx::size_bytes(in.type));
+    if (exec == Exec::tex) {
+      const TextureMode mode = mode_of(op);
+      const std::size_t extras = mode.how == TextureMode::How::level ? 1 : mode.how == TextureMode::How::grad ? 2 : 0;
+      op.bytes = data_count;
+      op.wide = coordinates;
+      op.flags = 0;
+      for (std::size_t k = 2; k < in.operands.size(); ++k) {
+        const std::uint8_t count = add(in.operands[k]);
+        if (k < 2 + extras) op.flags = static_cast<std::uint8_t>(op.flags + count);
+      }
+      if (data.pair != ptx::kNoRegister) op.r[5] = register_ref(data.pair);
+    }
+    op.list = list.data();
+    op.list_count = static_cast<std::uint8_t>(list.size());
   }
 
   // See async_ops.cc for the roles.
@@ -503,6 +587,14 @@ class Decoder {
 
   void decode_mov_pack(Op& op, const ptx::Instruction& in) {
     const bool pack = in.operands[1].kind == Kind::vector;
+    if (in.mods.vector > 1) {   // results, then sources
+      set_list(op, in.operands[0], ptx::size_bits(in.type));
+      std::vector<Ref>& list = kernel_->lists.back();
+      for (const Operand& element : in.operands[1].elements) list.push_back(ref(element, ptx::size_bits(in.type)));
+      op.list = list.data();
+      op.run = same(vector_move_handler());
+      return;
+    }
     const Operand& vector = in.operands[pack ? 1 : 0];
     const Operand& whole = in.operands[pack ? 0 : 1];
     const std::uint32_t bits = ptx::size_bits(in.type);

@@ -218,7 +218,7 @@ TEST(Executor, TrapsAndUnknownInstructionsAreNamed) {
   EXPECT_EQ(find(log, "trap")->contract, "run.crash");
   EXPECT_EQ(find(log, "trap")->thread.x, 7u);
   TestDevice u;
-  u.load_body(kStart + "vadd.u32.u32.u32 %r2, %r1, %r1; ret;");
+  u.load_body(kStart + "wgmma.fence.sync.aligned; ret;");
   Allocation* z = u.buffer(iota(32));
   EXPECT_EQ(u.launch(z->base, z->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::illegal_instruction);
   const auto unknown = u.device.take_log();
@@ -226,7 +226,7 @@ TEST(Executor, TrapsAndUnknownInstructionsAreNamed) {
   ASSERT_NE(v, nullptr) << all(unknown);
   EXPECT_EQ(v->contract, "portability");
   EXPECT_TRUE(v->advice);
-  EXPECT_NE(v->message.find("vadd"), std::string::npos) << v->message;
+  EXPECT_NE(v->message.find("wgmma"), std::string::npos) << v->message;
 }
 
 }  // namespace

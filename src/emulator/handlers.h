@@ -44,6 +44,10 @@ void complete_barriers(Block& block);   // after arrivals and exits
 // False (and reported) when lanes that the mask names are elsewhere: the group waits, the handler returns regroup.
 bool gather_lanes(Warp& warp, const Op& op, std::uint32_t mask, const std::byte* member_masks);
 void leave_frame(Warp& warp, std::uint32_t mask);   // ret
+// Room for `bytes` of local memory in each lane, moving the lanes' bytes apart; false: more than a thread may have.
+bool grow_local(Warp& warp, std::uint32_t bytes);
+// alloca (r[0] the pointer, r[1] the size, immediate the alignment), stacksave and stackrestore (r[0]); flags 1: 64-bit slots.
+Handlers select_stack(ptx::Exec exec);
 Flow call_intrinsic(Warp& warp, const Op& op, std::uint32_t mask);
 std::uint32_t find_intrinsic(std::string_view name);   // index + 1; 0: none
 

@@ -87,6 +87,7 @@ class Arguments {
 struct Conversion {
   std::string flags;      // flags, width and precision, `*` filled in
   bool is_long = false;   // 64-bit integer
+  int shorts = 0;         // `h`s: a 16-bit integer, two of them an 8-bit one
   char letter = 0;
 };
 
@@ -100,6 +101,7 @@ Conversion read_conversion(const std::string& format, std::size_t& at, Arguments
   }
   while (at < format.size() && std::string_view("hlLqjzt").find(format[at]) != std::string_view::npos) {
     c.is_long |= format[at] != 'h' && format[at] != 'L';
+    c.shorts += format[at] == 'h' ? 1 : 0;
     ++at;
   }
   if (at < format.size()) c.letter = format[at++];
@@ -115,17 +117,28 @@ std::string with_format(const std::string& format, T value) {
   return text;
 }
 
+// What `h` leaves of an integer.
+long long shortened(const Conversion& c, long long value) {
+  if (c.shorts == 0 || c.is_long) return value;
+  const bool is_signed = c.letter == 'd' || c.letter == 'i';
+  if (c.shorts == 1) return is_signed ? static_cast<std::int16_t>(value) : static_cast<std::uint16_t>(value);
+  return is_signed ? static_cast<std::int8_t>(value) : static_cast<std::uint8_t>(value);
+}
+
 std::string convert_one(const Warp& w, std::uint32_t lane, const Conversion& c, Arguments& arguments) {
   const std::string head = "%" + c.flags;
   switch (c.letter) {
     case 'd': case 'i':
-      return with_format(head + "lld", c.is_long ? static_cast<long long>(arguments.next<std::int64_t>()) : static_cast<long long>(arguments.next<std::int32_t>()));
+      return with_format(head + "lld", c.is_long ? static_cast<long long>(arguments.next<std::int64_t>()) : shortened(c, arguments.next<std::int32_t>()));
     case 'u': case 'x': case 'X': case 'o':
-      return with_format(head + "ll" + c.letter, c.is_long ? static_cast<unsigned long long>(arguments.next<std::uint64_t>()) : static_cast<unsigned long long>(arguments.next<std::uint32_t>()));
+      return with_format(head + "ll" + c.letter, c.is_long ? static_cast<unsigned long long>(arguments.next<std::uint64_t>()) : static_cast<unsigned long long>(shortened(c, arguments.next<std::uint32_t>())));
     case 'c': return with_format(head + "c", arguments.next<std::int32_t>());
     case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
       return with_format(head + c.letter, arguments.next<double>());
-    case 'p': return with_format(head + "s", fmt::format("0x{:x}", arguments.next<std::uint64_t>()).c_str());
+    case 'p': {
+      const auto pointer = arguments.next<std::uint64_t>();
+      return with_format(head + "s", pointer == 0 ? "(nil)" : fmt::format("0x{:x}", pointer).c_str());
+    }
     case 's': {
       const auto text = read_string(w, lane, arguments.next<std::uint64_t>());
       return with_format(head + "s", text.has_value() ? text->c_str() : "(null)");

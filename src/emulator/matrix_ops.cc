@@ -10,6 +10,7 @@
 #include "emulator/matrix_kernel.h"
 #include "emulator/matrix_memory.h"
 #include "emulator/matrix_shape.h"
+#include "emulator/matrix_sparse.h"
 #include "emulator/registers.h"
 #include "emulator/uninitialised.h"
 #include "hardware/data_sheet.h"
@@ -211,6 +212,7 @@ Handlers select_matrix(const ptx::Instruction& in, Exec exec) {
   if (exec != Exec::mma && exec != Exec::wmma_mma) return select_matrix_memory(in, exec);
   const MatrixShape shape = matrix_shape(in);
   if (shape.k == 0) return {};
+  if (exec == Exec::mma && is_sparse(in)) return same(sparse_mma_handler());
   const bool quads = exec == Exec::mma && shape.m == 8 && shape.k == 4 && in.type2 == Type::f16;
   return same(quads ? &run_mma_quads : &run_mma);
 }

@@ -167,7 +167,7 @@ struct Access {
   }
 
   static Flow in_local(Warp& w, const Op& op, Request& request) {
-    const std::uint32_t top = w.frame->local_base + w.frame->function->local_bytes;
+    const std::uint32_t top = w.frame->local_top;
     const Window frames{w.local.data(), 0, top, nullptr};
     const std::uint32_t inside = lanes_inside(request.addresses, request.mask, frames, request.bytes);
     if (inside != request.mask) return fault_window(w, op, request, request.mask & ~inside, "local", top);

@@ -47,7 +47,7 @@ enum class AccessKind : std::uint8_t { load, store, atomic };  // atomic: atom a
 
 // The values a store is about to write: element e of lane l lies at element[e] + l * lane_stride, element_bytes each.
 struct StoredValues {
-  std::array<const std::byte*, 4> element{};
+  std::array<const std::byte*, 8> element{};
   std::uint32_t element_bytes = 0;
   std::uint32_t lane_stride = 0;
 };

@@ -205,6 +205,35 @@ std::string RandomBuilder::source(const ptx::CompiledForm& form, const ptx::Oper
   return pick(pool);
 }
 
+namespace {
+int video_lanes(const ptx::CompiledForm& form) { return form.form->opcode.back() == '2' ? 2 : form.form->opcode.back() == '4' ? 4 : 1; }
+bool video_has_second(const Spelt& s) { return s.has("add") || s.has("min") || s.has("max"); }
+}  // namespace
+
+// Whether parts of c are kept: `d.b1`, or for several lanes `d.h0`.
+bool RandomBuilder::video_merges(const ptx::CompiledForm& form, const Spelt& s) {
+  if (form.form->id == "vmad") return false;
+  return video_lanes(form) > 1 ? chance(50) : !video_has_second(s) && chance(50);
+}
+
+std::string RandomBuilder::video_target(const ptx::CompiledForm& form) {
+  static constexpr std::string_view kOne[] = {".b0", ".b1", ".b2", ".b3", ".h0", ".h1"}, kTwo[] = {".h0", ".h1", ".h10"},
+                                    kFour[] = {".b0", ".b1", ".b10", ".b2", ".b20", ".b21", ".b210", ".b3", ".b30", ".b31", ".b310", ".b32", ".b320", ".b321", ".b3210"};
+  const int lanes = video_lanes(form);
+  return std::string(lanes == 1 ? kOne[below(6)] : lanes == 2 ? kTwo[below(3)] : kFour[below(15)]);
+}
+
+// The part of the register that `operands` ends with; constants have none.
+std::string RandomBuilder::video_selector(const ptx::CompiledForm& form, const std::string& operands) {
+  const std::size_t last = operands.rfind(' ') == std::string::npos ? 0 : operands.rfind(' ') + 1;
+  if (operands[last] != '%' || chance(40)) return {};
+  const int lanes = video_lanes(form);
+  if (lanes == 1) return chance(50) ? fmt::format(".b{}", below(4)) : fmt::format(".h{}", below(2));
+  std::string text = lanes == 2 ? ".h" : ".b";
+  for (int i = 0; i < lanes; ++i) text += fmt::format("{}", below(lanes == 2 ? 4 : 8));
+  return text;
+}
+
 bool RandomBuilder::computes(const ptx::CompiledForm& form) {
   const auto spelt = spell(form);
   if (!spelt) return false;
@@ -213,19 +242,22 @@ bool RandomBuilder::computes(const ptx::CompiledForm& form) {
   std::string operands, result, second;
   Pool result_pool = Pool::none;
   Type result_type = Type::none;
+  const bool merges = form.form->exec == Exec::video && video_merges(form, *spelt);
   for (const ptx::OperandSpec& spec : form.operands) {
-    if (spec.optional && chance(50)) continue;
+    if (spec.optional && (form.form->exec == Exec::video ? !merges && !video_has_second(*spelt) : chance(50))) continue;
     const Type type = ptx::operand_type(spec, spelt->types);
     if (!operands.empty()) operands += ", ";
     if (spec.role != Role::destination && spec.role != Role::predicate_out) {
       if (form.form->exec == Exec::fns && spec.text == "b") operands += fmt::format("{}", below(32));
       else operands += source(form, spec, type, tame);
+      if (form.form->exec == Exec::video && spec.text != "c:b32" && spec.text != "?c:b32") operands += video_selector(form, operands);
       continue;
     }
     result_type = type;
     result_pool = spec.wider_ok ? wide_pool(type) : pool_of(type);
     result = target(result_pool);
     operands += result;
+    if (form.form->exec == Exec::video && merges) operands += video_target(form);
     const bool half_pair = spelt->types[0] == Type::f16x2 || spelt->types[0] == Type::bf16x2;
     if (spec.pair && (chance(50) || (half_pair && form.form->exec == Exec::setp) || form.form->exec == Exec::lop3)) {
       second = fresh(Pool::pred);

@@ -51,6 +51,9 @@ class RandomBuilder {
   void load_inputs();
   std::optional<Spelt> spell(const ptx::CompiledForm& form);
   bool computes(const ptx::CompiledForm& form);
+  bool video_merges(const ptx::CompiledForm& form, const Spelt& spelt);
+  std::string video_target(const ptx::CompiledForm& form);
+  std::string video_selector(const ptx::CompiledForm& form, const std::string& operands);
   bool memory(const ptx::CompiledForm& form);
   bool atomic(const ptx::CompiledForm& form);
   bool moves(const ptx::CompiledForm& form);

@@ -46,7 +46,7 @@ void ReferenceEngine::create_variables() {
     }
 }
 
-ReferenceResult ReferenceEngine::launch(const ReferenceLaunch& launch) { return reference::Run(*module_, memory_, variables_, launch).run(); }
+ReferenceResult ReferenceEngine::launch(const ReferenceLaunch& launch) { return reference::Run(*module_, memory_, variables_, textures_, launch).run(); }
 
 namespace reference {
 
@@ -71,6 +71,7 @@ ReferenceResult Run::run() {
           block_.threads[i].index = i;
           block_.threads[i].local.resize(local_bytes(index));
           block_.threads[i].frames.push_back(make_frame(index));
+          block_.threads[i].frames.back().stack = local_bytes(index);
         }
         run_block();
       }
@@ -191,6 +192,10 @@ void Run::execute(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::cvta: convert_address(thread, in); break;
     case Exec::isspacep: is_space(thread, in); break;
     case Exec::mov_pack: pack(thread, in); break;
+    case Exec::alloca_: case Exec::stacksave: case Exec::stackrestore: stack(thread, in, exec); break;
+    case Exec::tex: texture(thread, in); break;
+    case Exec::tex_query: query(thread, in); break;
+    case Exec::suld: case Exec::sust: case Exec::sured: surface(thread, in, exec); break;
     case Exec::cp_async: copy_async(thread, in); break;
     case Exec::mbarrier: case Exec::mbarrier_update: mbarrier(thread, in); break;
     case Exec::cp_async_commit: case Exec::cp_async_wait: case Exec::membar: case Exec::fence: case Exec::fence_proxy: case Exec::nanosleep:
@@ -210,9 +215,10 @@ void Run::call(Thread& thread, const Instruction& in) {
   const ptx::Function& f = module_.functions[target];
   Frame callee = make_frame(static_cast<std::uint32_t>(target));
   callee.call = &in;
-  callee.local_base = caller.local_base + local_bytes(caller.function);
+  callee.local_base = (caller.stack + 15) / 16 * 16;
+  callee.stack = callee.local_base + local_bytes(callee.function);
   if (thread.frames.size() >= 1000) return fail("the call stack overflows");
-  thread.local.resize(callee.local_base + local_bytes(callee.function));
+  thread.local.resize(callee.stack);
   for (std::size_t i = 0; i < call.arguments.size() && i < f.parameter_count; ++i) {
     const ptx::Operand& argument = call.arguments[i];
     std::vector<std::byte>& to = callee.variables[i];
@@ -225,6 +231,18 @@ void Run::call(Thread& thread, const Instruction& in) {
     }
   }
   thread.frames.push_back(std::move(callee));
+}
+
+void Run::stack(Thread& thread, const Instruction& in, Exec exec) {
+  Frame& frame = thread.frames.back();
+  if (exec == Exec::stackrestore) { frame.stack = static_cast<std::uint64_t>(value(thread, in.operands[0], in.type)); return; }
+  if (exec == Exec::alloca_) {
+    const std::uint64_t align = in.operands.size() > 2 ? in.operands[2].bits : 8, first = (frame.stack + align - 1) / align * align;
+    frame.stack = first + static_cast<std::uint64_t>(value(thread, in.operands[1], in.type));
+    thread.local.resize(frame.stack);
+    return write(thread, in.operands[0], in.type, first);
+  }
+  write(thread, in.operands[0], in.type, frame.stack);
 }
 
 void Run::leave(Thread& thread) {

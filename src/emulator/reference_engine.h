@@ -3,7 +3,7 @@
 // in lockstep, no masks. A thread runs until it exits or waits for others; warp and block operations are done when all that
 // they wait for have come.
 //
-// Not here: TMA, clusters, textures, device runtime calls, and grids whose blocks wait for one another.
+// Not here: TMA, clusters, device runtime calls, and grids whose blocks wait for one another.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/texture.h"
 #include "evidence/launch_log.h"
 #include "ptx/module.h"
 
@@ -40,6 +41,7 @@ class ReferenceEngine {
   std::uint64_t allocate(std::uint64_t bytes);
   // The bytes of an allocation. REQUIRES: allocate() returned `address`.
   std::span<std::byte> bytes(std::uint64_t address);
+  TextureTable& textures() { return textures_; }   // Image::data are addresses of allocate()
   ReferenceResult launch(const ReferenceLaunch& launch);
 
   // Global memory: [base, bytes), and the module's variables in it (0: not in global memory).
@@ -53,6 +55,7 @@ class ReferenceEngine {
   void create_variables();
   std::shared_ptr<const ptx::Module> module_;
   Memory memory_;
+  TextureTable textures_;
   std::vector<std::uint64_t> variables_;
 };
 

@@ -83,8 +83,10 @@ bool element(const Instruction& in, Exec exec, const Format& f, const std::uint6
     case Exec::div: d = divide_float(in, f, x[0], x[1]); return true;
     case Exec::rcp: d = divide(one, x[0], f, mode); return true;
     case Exec::sqrt: d = square_root(x[0], f, mode); return true;
-    case Exec::min: d = extremum(in, f, x[0], x[1], false); return true;
-    case Exec::max: d = extremum(in, f, x[0], x[1], true); return true;
+    case Exec::min: case Exec::max:
+      d = extremum(in, f, x[0], x[1], exec == Exec::max);
+      if (in.operands.size() > 3) d = extremum(in, f, d, x[2], exec == Exec::max);
+      return true;
     case Exec::rsqrt: case Exec::sin: case Exec::cos: case Exec::lg2: case Exec::ex2: case Exec::tanh:
       d = from_double(function(exec, to_double(x[0], f)), f);
       return true;
@@ -120,6 +122,15 @@ std::uint64_t nan_result(Exec exec, const std::uint64_t (&x)[3], std::uint64_t d
   }
 }
 
+// The f32 of the same value as an f16 or bf16.
+std::uint64_t widened(std::uint64_t bits, Type type) {
+  const Format& single = format_of(Type::f32);
+  const Number n = decode(bits, format_of(type));
+  if (n.is_nan()) return single.nan;
+  const std::uint64_t sign = n.negative ? single.sign_bit() : 0;
+  return n.is_infinite() ? single.infinity() | sign : round(exact(n), single, Rounding::rn);
+}
+
 }  // namespace
 
 bool evaluate_float(const Instruction& in, Exec exec, Scalars& s) {
@@ -127,6 +138,8 @@ bool evaluate_float(const Instruction& in, Exec exec, Scalars& s) {
   const std::uint32_t width = static_cast<std::uint32_t>(1 + f.exponent_bits + f.fraction_bits);
   const std::uint32_t parts = ptx::size_bits(in.type) / width;
   const bool ftz = in.mods.ftz && in.type != Type::f64;
+  if (in.type == Type::f32 && (in.type2 == Type::f16 || in.type2 == Type::bf16))   // mixed precision: all but the last source
+    for (std::size_t i = 0; i + 1 < s.count; ++i) s.in[i] = widened(s.in[i], in.type2);
   s.d = 0;
   for (std::uint32_t k = 0; k < parts; ++k) {
     std::uint64_t x[3] = {};

@@ -207,7 +207,7 @@ std::uint64_t atomic_result(const Instruction& in, std::uint64_t old, std::uint6
 }
 
 bool evaluate(const Instruction& in, Exec exec, Scalars& s) {
-  if (evaluate_compare(in, exec, s) || evaluate_convert(in, exec, s) || evaluate_bits(in, exec, s)) return true;
+  if (evaluate_video(in, exec, s) || evaluate_compare(in, exec, s) || evaluate_convert(in, exec, s) || evaluate_bits(in, exec, s)) return true;
   return ptx::is_float(in.type) ? evaluate_float(in, exec, s) : evaluate_integer(in, exec, s);
 }
 

@@ -145,6 +145,31 @@ std::uint64_t one_element(const Instruction& in, const MmaTypes& types, const st
   return dot(types.a, types.b, types.d, x, y, float_of(c, types.c));
 }
 
+// The column of each element of a row of mma.sp's A (9.7.14.6.1). word(t): the metadata of thread t of the row's quad.
+template <class Word>
+std::vector<std::size_t> sparse_columns(const Instruction& in, std::size_t k, bool upper, std::size_t selector, Word word) {
+  const std::uint32_t bits = bits_of(in.type2);
+  const std::size_t chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4, chunks = k / chunk;
+  std::vector<std::uint32_t> indices;   // four bits a chunk
+  for (std::size_t i = 0; i < chunks; ++i) {
+    std::uint32_t four = 0;
+    if (chunks == 4) four = word(selector) >> (upper ? 16 : 0) >> 4 * i;
+    else if (chunks == 8 && bits >= 16) four = word(2 * selector + (i >= 4 ? 1 : 0)) >> (upper ? 16 : 0) >> 4 * (i % 4);
+    else if (chunks == 8) four = word(2 * selector + (upper ? 1 : 0)) >> 4 * i;
+    else four = word((upper ? 1 : 0) + (i >= 8 ? 2 : 0)) >> 4 * (i % 8);
+    indices.push_back(four & 15);
+  }
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    if (bits == 32) { columns.push_back(2 * i + (indices[i] == 0b1110 ? 1 : 0)); continue; }
+    for (const std::uint32_t place : {indices[i] & 3, indices[i] >> 2}) {
+      if (bits == 4) columns.push_back(8 * i + 2 * place), columns.push_back(8 * i + 2 * place + 1);
+      else columns.push_back(4 * i + place);
+    }
+  }
+  return columns;
+}
+
 using Matrix = std::vector<std::vector<std::uint64_t>>;
 Matrix matrix_of(std::size_t rows, std::size_t columns) { return Matrix(rows, std::vector<std::uint64_t>(columns)); }
 
@@ -162,7 +187,9 @@ void Run::multiply(std::vector<Thread*>& lanes, const Instruction& in, bool is_w
   const bool quads = !is_wmma && s.m == 8 && s.k == 4 && types.a == Type::f16;
   const bool a_rows = in.mods.text.starts_with("row"), b_rows = in.mods.text.ends_with("row");
   const std::size_t products = quads ? 4 : 1;
-  std::vector<Matrix> a(products, matrix_of(s.m, s.k)), b(products, matrix_of(s.k, s.n)), c(products, matrix_of(s.m, s.n));
+  const bool sparse = ptx::instruction_table()[in.form].id.starts_with("mma_sp");
+  const std::size_t k_of_a = sparse ? s.k / 2 : s.k;
+  std::vector<Matrix> a(products, matrix_of(s.m, k_of_a)), b(products, matrix_of(s.k, s.n)), c(products, matrix_of(s.m, s.n));
   const auto count = [&](std::size_t rows, std::size_t columns) { return rows * columns * products / 32; };
   const auto where_c = [&](Type type, std::size_t lane, std::size_t i) {
     if (is_wmma) return in_rows(s.n, count(s.m, s.n), lane, i);
@@ -170,7 +197,7 @@ void Run::multiply(std::vector<Thread*>& lanes, const Instruction& in, bool is_w
   };
   for (Thread* thread : lanes) {
     const std::size_t lane = thread->lane(), product = quads ? lane % 16 / 4 : 0;
-    for (std::size_t i = 0; i < count(s.m, s.k); ++i) {
+    for (std::size_t i = 0; i < count(s.m, k_of_a); ++i) {
       const Place at = is_wmma ? in_rows(s.k, count(s.m, s.k), lane, i) : quads ? quad_a(a_rows, lane, i) : place_a(s, types.a, lane, i);
       a[product][at.row][at.column] = fragment(*thread, in.operands[1], types.a, i);
     }
@@ -188,6 +215,13 @@ void Run::multiply(std::vector<Thread*>& lanes, const Instruction& in, bool is_w
       for (std::size_t column = 0; column < s.n; ++column) {
         std::vector<std::uint64_t> along(s.k);
         for (std::size_t k = 0; k < s.k; ++k) along[k] = b[product][k][column];
+        if (sparse) {
+          const auto word = [&](std::size_t t) { return static_cast<std::uint32_t>(value(*lanes[4 * (row % 8) + t], in.operands[4], Type::b32)); };
+          const std::vector<std::size_t> columns = sparse_columns(in, s.k, row >= 8, static_cast<std::size_t>(in.operands[5].bits), word);
+          const std::vector<std::uint64_t> dense = along;
+          along.resize(k_of_a);
+          for (std::size_t k = 0; k < k_of_a; ++k) along[k] = dense[columns[k]];
+        }
         c[product][row][column] = one_element(in, types, a[product][row], along, c[product][row][column]);
       }
   const std::size_t e = per_register(types.d);

@@ -41,7 +41,10 @@ std::byte* Run::locate(Thread& thread, const Instruction& in, const Operand& ope
   }
   std::uint64_t address = 0;
   if (operand.reg != ptx::kNoRegister) address = static_cast<std::uint64_t>(thread.frames.back().registers[operand.reg]) + static_cast<std::uint64_t>(operand.offset);
-  else if (operand.variable) address = variable_address(thread, operand);
+  else if (operand.variable) {
+    const Space own = variable(thread, *operand.variable).space;
+    address = variable_address(thread, operand) + (space != Space::generic ? 0 : own == Space::shared ? kSharedBase : own == Space::local ? kLocalBase : 0);
+  }
   else address = operand.bits + static_cast<std::uint64_t>(operand.offset);
   if (operand.reg != ptx::kNoRegister && ptx::size_bits(module_.functions[thread.frames.back().function].registers[operand.reg].type) == 32) address = cut(address, 32);
   if (std::has_single_bit(size) && address % size != 0) {   // (cp.async may read any number of bytes)
@@ -97,6 +100,13 @@ void Run::atomic(Thread& thread, const Instruction& in, bool returns) {
   std::byte* at = locate(thread, in, in.operands[first], size * values.size(), &in_global);
   if (at == nullptr) return fail("an atomic operation outside memory");
   const bool is_cas = in.mods.atom_op == ptx::AtomOp::cas;
+  if (in.type == Type::b128) {
+    Wide before = 0;
+    std::memcpy(&before, at, 16);
+    const Wide b = value(thread, in.operands[2], Type::b128), after = !is_cas ? b : before == b ? value(thread, in.operands[3], Type::b128) : before;
+    std::memcpy(at, &after, 16);
+    return write(thread, in.operands[0], Type::b128, before);
+  }
   std::vector<std::uint64_t> old(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::memcpy(&old[i], at + i * size, size);

@@ -26,6 +26,7 @@ bool evaluate_integer(const ptx::Instruction& instruction, ptx::Exec exec, Scala
 bool evaluate_bits(const ptx::Instruction& instruction, ptx::Exec exec, Scalars& s);
 bool evaluate_float(const ptx::Instruction& instruction, ptx::Exec exec, Scalars& s);
 bool evaluate_compare(const ptx::Instruction& instruction, ptx::Exec exec, Scalars& s);
+bool evaluate_video(const ptx::Instruction& instruction, ptx::Exec exec, Scalars& s);
 bool evaluate_convert(const ptx::Instruction& instruction, ptx::Exec exec, Scalars& s);
 
 // One element of an atomic operation: the new value of memory. `in_global`: f32 sums flush subnormals there (9.7.13.5).

@@ -23,6 +23,7 @@ struct Frame {
   std::vector<Wide> registers;                        // 128 bits for .b128
   std::vector<std::vector<std::byte>> variables;      // param-space variables of a device function, by index
   std::uint64_t local_base = 0;                       // of its .local variables in the thread's local memory
+  std::uint64_t stack = 0;                            // where they and what alloca gave out end
   const ptx::Instruction* call = nullptr;             // that made this frame
 };
 
@@ -64,8 +65,8 @@ struct Block {
 
 class Run {
  public:
-  Run(const ptx::Module& module, ReferenceEngine::Memory& memory, const std::vector<std::uint64_t>& variables, const ReferenceLaunch& launch)
-      : module_(module), memory_(memory), variables_(variables), launch_(launch) {}
+  Run(const ptx::Module& module, ReferenceEngine::Memory& memory, const std::vector<std::uint64_t>& variables, const TextureTable& textures, const ReferenceLaunch& launch)
+      : module_(module), memory_(memory), variables_(variables), textures_(textures), launch_(launch) {}
   ReferenceResult run();
 
  private:
@@ -76,6 +77,7 @@ class Run {
   void execute(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
   bool control(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
   void call(Thread& thread, const ptx::Instruction& in);
+  void stack(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
   void leave(Thread& thread);
   void fail(std::string message) { if (result_.error.empty()) result_.error = std::move(message); }
   Frame make_frame(std::uint32_t function) const;
@@ -103,6 +105,11 @@ class Run {
   void is_space(Thread& thread, const ptx::Instruction& in);
   void copy_async(Thread& thread, const ptx::Instruction& in);
 
+  // reference_engine_texture.cc
+  void texture(Thread& thread, const ptx::Instruction& in);
+  void query(Thread& thread, const ptx::Instruction& in);
+  void surface(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
+
   // reference_engine_sync.cc
   bool release_warps();
   bool release_barriers();
@@ -124,6 +131,7 @@ class Run {
   const ptx::Module& module_;
   ReferenceEngine::Memory& memory_;
   const std::vector<std::uint64_t>& variables_;
+  const TextureTable& textures_;
   const ReferenceLaunch& launch_;
   ReferenceResult result_;
   Layout layout_;

@@ -132,6 +132,12 @@ void Run::pure(Thread& thread, const Instruction& in, Exec exec) {
 }
 
 void Run::pack(Thread& thread, const Instruction& in) {
+  if (in.mods.vector > 1) {
+    std::vector<Wide> values;
+    for (const Operand& element : in.operands[1].elements) values.push_back(value(thread, element, in.type));
+    for (std::size_t i = 0; i < values.size(); ++i) write(thread, in.operands[0].elements[i], in.type, values[i]);
+    return;
+  }
   const bool splits = in.operands[0].kind == Kind::vector;
   const std::vector<Operand>& parts = in.operands[splits ? 0 : 1].elements;
   const std::uint32_t width = ptx::size_bits(in.type) / static_cast<std::uint32_t>(parts.size());

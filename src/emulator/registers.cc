@@ -21,11 +21,12 @@ constexpr Exec kNoResult[] = {
     Exec::nanosleep, Exec::bar_sync, Exec::bar_arrive, Exec::bar_warp_sync, Exec::barrier_cluster, Exec::membar, Exec::fence,
     Exec::fence_proxy, Exec::prefetch, Exec::discard, Exec::cp_async, Exec::cp_async_commit, Exec::cp_async_wait,
     Exec::mbarrier_update, Exec::stmatrix, Exec::wmma_store, Exec::griddepcontrol, Exec::setmaxnreg, Exec::nop, Exec::unsupported,
+    Exec::stackrestore, Exec::sust, Exec::sured,
 };
 constexpr Exec kAcrossLanes[] = {
     Exec::mbarrier, Exec::shfl, Exec::vote, Exec::match, Exec::redux, Exec::elect, Exec::ldmatrix, Exec::movmatrix, Exec::mma,
     Exec::wmma_load, Exec::wmma_mma, Exec::ld, Exec::ldu, Exec::atom, Exec::bar_red, Exec::mov_pack, Exec::call,
-    Exec::set, Exec::setp, Exec::testp, Exec::isspacep, Exec::alloca_, Exec::cvt_pack, Exec::addc, Exec::subc, Exec::madc,
+    Exec::set, Exec::setp, Exec::testp, Exec::isspacep, Exec::alloca_, Exec::stacksave, Exec::tex, Exec::suld, Exec::tex_query, Exec::cvt_pack, Exec::addc, Exec::subc, Exec::madc,
 };
 
 template <std::size_t N>

@@ -333,6 +333,7 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   frame->registers.assign(entry.frame_bytes, std::byte{0});
   frame->params.assign(std::size_t{32} * entry.param_bytes, std::byte{0});
   frame->lanes = w.live;
+  frame->local_top = entry.local_bytes;
   w.local_stride = entry.local_bytes;
   w.local.assign(std::size_t{32} * entry.local_bytes, std::byte{0});
   fill_warp_bank(launch, w);

@@ -75,6 +75,7 @@ std::optional<Recipe> float_recipe(const ptx::Instruction& in, Exec exec) {
   const auto& m = in.mods;
   const bool wide = in.type == Type::f64;
   const bool nearest = m.rounding == ptx::Rounding::none || m.rounding == ptx::Rounding::rn;
+  if (in.type2 == Type::f16 || in.type2 == Type::bf16) return std::nullopt;   // mixed precision
   if ((in.type != Type::f32 && !wide) || m.ftz || m.sat || !nearest) return std::nullopt;
   const VexOp check = wide ? vex::kCmpPd : vex::kCmpPs;
   switch (exec) {

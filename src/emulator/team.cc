@@ -98,6 +98,7 @@ void prepare(Worker& worker, const Launch& from, Team& team) {
   Launch& to = worker.launch;
   to.kernel = from.kernel;
   to.memory = from.memory;
+  to.textures = from.textures;
   to.sheet = from.sheet;
   to.grid = from.grid;
   to.block_size = from.block_size;

@@ -36,11 +36,12 @@ class TestDevice {
   }
 
   // `body` is the body of `kernel(.param .u64 p, .param .u64 q, .param .u32 n)` with registers of each common kind declared.
-  void load_body(const std::string& body, const std::string& before = "", const std::string& target = "sm_90") {
-    load(".version 9.0\n.target " + target + "\n.address_size 64\n" + before +
+  void load_body(const std::string& body, const std::string& before = "", const std::string& target = "sm_90") { load(body_text(body, before, target)); }
+  static std::string body_text(const std::string& body, const std::string& before, const std::string& target) {
+    return ".version 9.0\n.target " + target + "\n.address_size 64\n" + before +
          "\n.visible .entry kernel(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n"
          ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<32>; .reg .b64 %rd<32>; .reg .f32 %f<16>; .reg .f64 %fd<16>;\n" +
-         body + "\n}\n");
+           body + "\n}\n";
   }
 
   template <class T>

@@ -311,11 +311,19 @@ void land_copy_shadow(Warp& w, const PendingCopy& copy, std::uint32_t lane, cons
 }
 
 void check_address(Warp& w, const Op& op, std::size_t, std::uint32_t mask) {
-  if (!w.tainted) return;
-  for (const Operand& operand : op.source->operands) {
-    if (operand.kind != Kind::address || operand.reg == ptx::kNoRegister || w.frame->shadow == nullptr) continue;
+  if (!w.tainted || w.frame->shadow == nullptr) return;
+  const auto check = [&](const Operand& operand) {
+    if (operand.reg == ptx::kNoRegister) return;
     const UndefinedBytes& value = (*w.frame->shadow)[index_of(w, operand.reg)];
     if ((value.any() & mask) != 0) report_use(w, op, value.any() & mask, value.origin, UndefinedUse::address);
+  };
+  for (const Operand& operand : op.source->operands) {
+    if (operand.kind == Kind::address) check(operand);
+    if (operand.kind != Kind::text) continue;
+    for (const Operand& part : operand.elements) {   // a texture's handle and coordinates
+      check(part);
+      for (const Operand& coordinate : part.elements) check(coordinate);
+    }
   }
 }
 
@@ -389,6 +397,12 @@ UndefinedBytes propagate_lanes(const Warp& w, const Op& op, const UndefinedBytes
 
 void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   const ptx::Instruction& in = *op.source;
+  if (in.mods.vector > 1) {
+    std::vector<UndefinedBytes> values;
+    for (const Operand& e : in.operands[1].elements) values.push_back(undefined_of(w, e) != nullptr ? *undefined_of(w, e) : UndefinedBytes{});
+    for (std::size_t e = 0; e < values.size(); ++e) assign(w, in.operands[0].elements[e], values[e], mask);
+    return;
+  }
   const bool pack = in.operands[1].kind == Kind::vector;
   const Operand& vector = in.operands[pack ? 1 : 0];
   if (ptx::size_bits(in.type) > 64) {   // .b128 registers have no shadow
@@ -406,7 +420,7 @@ void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < vector.elements.size(); ++e) assign(w, vector.elements[e], propagate_unpack({&whole, nullptr}, e, op.bytes), mask);
 }
 
-bool moves_no_data(Exec exec) { return is_matrix(exec) || exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+bool moves_no_data(Exec exec) { return is_matrix(exec) || exec == Exec::tex || exec == Exec::suld || exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
 
 }  // namespace
 

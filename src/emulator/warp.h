@@ -31,6 +31,8 @@ struct Frame {
   std::vector<std::byte> registers;
   std::vector<std::byte> params;        // 32 lanes of param_bytes
   std::uint32_t local_base = 0;         // offset of its .local variables in each lane's local memory
+  std::uint32_t local_top = 0;          // and where what it uses of that ends: .local variables, then what alloca gave out
+  std::vector<std::uint32_t> stack;     // alloca: where each lane's use ends; empty until there was one
   std::uint32_t depth = 0;
   Frame* parent = nullptr;
   std::uint32_t return_pc = 0;

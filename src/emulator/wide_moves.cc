@@ -14,6 +14,20 @@ Flow run_move(Warp& w, const Op& op, std::uint32_t mask) {
   return Flow::next;
 }
 
+Flow run_vector_move(Warp& w, const Op& op, std::uint32_t mask) {
+  const std::uint32_t count = op.list_count;
+  for_lanes(mask, [&](std::uint32_t i) {
+    std::uint64_t values[4] = {};
+    for (std::uint32_t e = 0; e < count; ++e)
+      values[e] = (op.wide >> e & 1) != 0 ? get<std::uint64_t>(w.at(op.list[count + e]), i) : get<std::uint32_t>(w.at(op.list[count + e]), i);
+    for (std::uint32_t e = 0; e < count; ++e) {
+      if ((op.wide >> e & 1) != 0) put<std::uint64_t>(w.at(op.list[e]), i, values[e]);
+      else put<std::uint32_t>(w.at(op.list[e]), i, static_cast<std::uint32_t>(values[e]));
+    }
+  });
+  return Flow::next;
+}
+
 std::uint64_t element(const Warp& w, const Op& op, std::uint32_t e, std::uint32_t lane) {
   return (op.wide >> e & 1) != 0 ? get<std::uint64_t>(w.at(op.list[e]), lane) : get<std::uint32_t>(w.at(op.list[e]), lane);
 }
@@ -47,6 +61,7 @@ Flow run_unpack(Warp& w, const Op& op, std::uint32_t mask) {
 }  // namespace
 
 Handler wide_move_handler() { return &run_move; }
+Handler vector_move_handler() { return &run_vector_move; }
 Handler wide_pack_handler(bool pack) { return pack ? &run_pack : &run_unpack; }
 
 }  // namespace kforge::emulator

@@ -34,6 +34,7 @@ bool role_takes(Role role, Kind kind) {
     case Role::pointer: return kind == Kind::reg || kind == Kind::symbol || kind == Kind::immediate;
     case Role::predicate_in: return kind == Kind::reg || kind == Kind::immediate;
     case Role::address: return kind == Kind::address;
+    case Role::texture: return kind == Kind::text;
     case Role::label: case Role::targets: case Role::callee: return kind == Kind::label;
   }
   return false;
@@ -51,6 +52,7 @@ std::string_view wanted(Role role) {
     case Role::predicate_out: return "a predicate register or '_'";
     case Role::predicate_in: return "a predicate";
     case Role::address: return "an address in [ ]";
+    case Role::texture: return "[handle, {coordinates}]";
     default: return "a label";
   }
 }
@@ -123,7 +125,20 @@ Type share_of(Type whole, std::size_t parts) {
   }
 }
 
+// [handle, {coordinates}]: both of registers, coordinates of 32 bits.
+std::string check_texture(const Operand& operand, const std::vector<Register>& registers) {
+  if (operand.kind != Kind::text || operand.elements.size() != 2) return "is not [handle, {coordinates}]";
+  const Operand& handle = operand.elements[0];
+  const Operand& at = operand.elements[1];
+  if (handle.reg == kNoRegister || handle.offset != 0 || size_bits(registers[handle.reg].type) != 64) return "has a handle that is no 64-bit register";
+  if (at.kind != Kind::vector && at.kind != Kind::reg) return "has coordinates that are no vector of registers";
+  for (const Operand& element : at.elements)
+    if (element.kind == Kind::reg ? size_bits(registers[element.reg].type) != 32 : element.kind != Kind::immediate) return "has a coordinate that is no 32-bit register";
+  return {};
+}
+
 std::string check_operand(Operand& operand, const OperandSpec& spec, const Spelling& spelling, Type type, const std::vector<Register>& registers) {
+  if (spec.role == Role::texture) return check_texture(operand, registers);
   if (!spec.braces) return check_scalar(operand, spec, type, registers);
   const std::uint8_t count = spec.count == OperandSpec::kVectorCount ? spelling.mods.vector : spec.count;
   if (count == 1 && operand.kind != Kind::vector) return check_scalar(operand, spec, type, registers);
@@ -131,6 +146,7 @@ std::string check_operand(Operand& operand, const OperandSpec& spec, const Spell
   if (count != 0 && operand.elements.size() != count)
     return "has " + std::to_string(operand.elements.size()) + " elements, expected " + std::to_string(count);
   if (operand.elements.empty()) return "is an empty vector";
+  if (operand.pair != kNoRegister && (!spec.pair || registers[operand.pair].type != Type::pred)) return "has a second destination after '|' that this form does not take";
   if (type == Type::none) return "cannot be split into " + std::to_string(operand.elements.size()) + " equal parts";
   for (Operand& element : operand.elements)
     if (std::string wrong = check_scalar(element, spec, type, registers); !wrong.empty()) return "has an element that " + wrong;
@@ -160,7 +176,7 @@ Misfit fit(const Spelling& spelling, std::vector<Operand>& operands, const std::
     extra -= spec.optional ? 1 : 0;
     Operand& operand = operands[next];
     Type type = operand_type(spec, spelling.types);
-    if (is_pack && spec.braces && operand.kind == Kind::vector) type = share_of(type, operand.elements.size());
+    if (is_pack && spelling.mods.vector == 1 && spec.braces && operand.kind == Kind::vector) type = share_of(type, operand.elements.size());
     if (std::string wrong = check_operand(operand, spec, spelling, type, registers); !wrong.empty()) return {next, std::move(wrong)};
     types[next++] = type;
   }

@@ -30,6 +30,8 @@ constexpr Macro kMacros[] = {
     {"l2_evict", ".L2::evict_normal .L2::evict_first .L2::evict_last"},
     {"second_evict", ".L2::evict_first .L2::evict_unchanged"},
     {"l2_prefetch", ".L2::64B .L2::128B .L2::256B"},
+    {"flat", ".1d .2d .3d .a1d .a2d"},
+    {"outside", "text:.trap .clamp .zero"},
     {"wmma_shape", ".m16n16k16 .m8n32k16 .m32n8k16"},
 };
 // Of whole groups: written bare.
@@ -152,7 +154,7 @@ OperandSpec read_operand(std::string_view text) {
   OperandSpec spec;
   spec.text = text;
   if (text[0] == '?') { spec.optional = true; text.remove_prefix(1); }
-  if (text[0] == '[') { spec.role = OperandSpec::Role::address; return spec; }
+  if (text[0] == '[') { spec.role = text[1] == 't' ? OperandSpec::Role::texture : OperandSpec::Role::address; return spec; }
   if (text[0] == '{') { spec.braces = true; text = text.substr(1, text.size() - 2); }
   spec.role = role_of(text[0]);
   if (spec.braces) spec.count = OperandSpec::kVectorCount;

@@ -35,7 +35,7 @@ struct TypeSlot {
 
 struct OperandSpec {
   enum class Role : std::uint8_t { destination, source, reg, immediate, special, any, pointer, predicate_out, predicate_in,
-                                   address, label, callee, targets };
+                                   address, texture, label, callee, targets };
   Role role = Role::source;
   bool optional = false, wider_ok = false, braces = false, pair = false;
   std::uint8_t count = 1;       // of registers in braces; 0: any; kVectorCount: as the .vN says

@@ -136,6 +136,41 @@ const Bad kBad[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Parser, Malformed, testing::ValuesIn(kBad));
 
+TEST(Parser, RegisterParametersBecomeMemoryParameters) {
+  const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.reg .pred odd) f(.reg .v2 .u32 v, .reg .f64 d)\n{ .reg .u32 r; and.b32 r, v.y, 1; setp.ne.u32 odd, r, 0; ret; }\n"
+                           ".entry k() { .reg .v2 .u32 w; .reg .pred p; .reg .f64 x; call (p), f, (w, x); @p ret; }\n";
+  const auto m = parse(text, "t.ptx");
+  ASSERT_TRUE(m) << to_string(m.error());
+  const Function& f = m->functions[0];
+  EXPECT_EQ(f.parameter_count, 2u);
+  EXPECT_EQ(f.return_count, 1u);
+  EXPECT_EQ(f.variables[0].size_bytes, 8u);
+  std::vector<std::string_view> opcodes;
+  for (const Instruction& in : f.instructions) opcodes.push_back(instruction_table()[in.form].opcode);
+  EXPECT_EQ(std::vector<std::string_view>(opcodes.begin(), opcodes.begin() + 7), (std::vector<std::string_view>{"ld", "ld", "and", "setp", "selp", "st", "ret"}));
+  const auto& caller = m->functions[1].instructions;
+  ASSERT_EQ(caller.size(), 6u);   // two stores, the call, a load and its test, ret
+  EXPECT_EQ(caller[2].call->arguments[0].kind, Operand::Kind::symbol);
+  const std::string printed = print(*m);
+  const auto again = parse(printed, "printed");
+  ASSERT_TRUE(again) << to_string(again.error()) << printed;
+  EXPECT_EQ(print(*again), printed);
+  EXPECT_FALSE(parse(".version 9.0\n.target sm_90\n.address_size 64\n.func f(.reg .v4 .b64 x) { ret; }\n", "t.ptx"));
+  EXPECT_FALSE(read(".reg .b32 a; .reg .b64 b; call helper, ({a, b});"));
+  EXPECT_FALSE(read("call helper, ({%r1, 2});"));
+}
+
+TEST(Parser, VectorRegistersAreTheirParts) {
+  const auto m = read(".reg .v4 .f32 v, w<2>; ld.global.v4.f32 v, [%rd1]; mov.v4.f32 w1, v; add.f32 w0.x, w1.w, v.y;");
+  ASSERT_TRUE(m) << to_string(m.error());
+  const auto& code = kernel(*m).instructions;
+  EXPECT_EQ(code[0].operands[0].elements.size(), 4u);
+  EXPECT_EQ(exec_id(code[1]), "mov_vector");
+  EXPECT_EQ(code[2].operands[2].reg, code[0].operands[0].elements[1].reg);
+  EXPECT_FALSE(read(".reg .v4 .f32 v; add.f32 v, %f1, %f2;"));
+  EXPECT_FALSE(read(".reg .v2 .f32 v; mov.f32 %f1, v.z;"));
+}
+
 TEST(Parser, NestingIsBounded) {
   EXPECT_FALSE(read(std::string(100000, '{')));
   EXPECT_FALSE(read("add.u32 %r1, %r1, " + std::string(100000, '(') + "1;"));

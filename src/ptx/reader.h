@@ -45,8 +45,9 @@ class Reader {
   static constexpr std::uint64_t kMaxInitialBytes = 1u << 28;  // of all initial values of a module
 
   struct Symbol {
-    enum class Kind : std::uint8_t { reg, variable, prototype, targets } kind = Kind::reg;
-    std::uint32_t index = 0;  // RegisterId, variable of the function, or entry of target_lists_
+    enum class Kind : std::uint8_t { reg, vector, variable, prototype, targets } kind = Kind::reg;
+    std::uint32_t index = 0;  // RegisterId (vector: of .x, the others follow), variable of the function, or entry of target_lists_
+    std::uint8_t count = 1;   // vector: registers
   };
   struct RegisterRange { Type type = Type::none; std::uint64_t count = 0; };
   struct LabelUse { std::uint32_t instruction; std::uint32_t slot; Token at; bool in_targets; };
@@ -110,6 +111,12 @@ class Reader {
   bool statement();
   bool body_directive();
   bool register_declaration();
+  bool declare_vector(std::string_view name, Type type, std::uint8_t count, const Token& at);
+  Operand register_operand(const Symbol& symbol) const;
+  void move_parameters(bool in);
+  bool passed_in_memory(Instruction& call, std::vector<Instruction>& after);
+  std::uint32_t hidden_parameter(std::uint32_t bytes);
+  Instruction memory_move(bool load, const Operand& value, std::uint32_t variable);
   bool body_variable(Space space);
   bool label(const Token& at);
   bool label_directive(const Token& at);
@@ -137,6 +144,7 @@ class Reader {
   bool word_operand(Operand& out);
   bool name_operand(const Token& at, Operand& out);
   bool vector_operand(Operand& out, int depth);
+  bool second_destination(Operand& out);
   bool address_operand(Operand& out);
   bool offset_suffix(std::int64_t& offset);
   bool constant(Constant& out, int depth = 0);
@@ -173,6 +181,8 @@ class Reader {
   std::uint64_t initial_bytes_ = 0;
   std::vector<bool> defined_;        // functions that have a body
   std::vector<std::pair<std::string_view, Token>> parameter_names_;  // returns first, of the function being read
+  struct RegisterParameter { Symbol symbol; std::uint32_t variable; bool is_return; };
+  std::vector<RegisterParameter> register_parameters_;   // .reg parameters of the function being read, with the .param that carries each
 
   Function* function_ = nullptr;     // being read
   std::uint32_t function_index_ = 0;

@@ -1,4 +1,6 @@
 // Instructions: the spelling selects the rows of the table, the operands select one of them.
+#include <algorithm>
+
 #include "ptx/reader.h"
 
 namespace kforge::ptx {
@@ -136,6 +138,7 @@ bool Reader::instruction() {
     out.mods = spelling.mods;
     return form.form->exec == Exec::bra ? branch(out) : branch_indexed(out, mnemonic_);
   }
+  if (form.form->exec == Exec::ret) move_parameters(false);
   if (!operand_list(out.operands) || !finish(out, mnemonic_, *candidates)) return false;
   commit(std::move(out));
   return true;
@@ -182,7 +185,7 @@ bool Reader::call_arguments(std::vector<Operand>& out) {
     const Token at = token_;
     Operand& argument = out.emplace_back();
     if (!operand(argument)) return false;
-    if (argument.kind == Operand::Kind::symbol || argument.kind == Operand::Kind::reg) continue;
+    if (argument.kind == Operand::Kind::symbol || argument.kind == Operand::Kind::reg || argument.kind == Operand::Kind::vector) continue;
     if (argument.kind != Operand::Kind::immediate && argument.kind != Operand::Kind::sink)
       return fail_at(at, "a call passes .param variables, registers and constants");
     argument.offset = 0;
@@ -216,9 +219,14 @@ bool Reader::call(Instruction& out, const Spelling& spelling) {
   }
   if (!parts->function && parts->pointer == kNoRegister)
     function_uses_.push_back({function_index_, static_cast<std::uint32_t>(function_->instructions.size()), kCallee, callee});
+  const auto in_register = [](const Operand& operand) { return operand.kind != Operand::Kind::symbol; };
+  const bool passes_registers = std::any_of(parts->arguments.begin(), parts->arguments.end(), in_register) || std::any_of(parts->returns.begin(), parts->returns.end(), in_register);
   out.call = std::move(parts);
   if (!expect(';')) return false;
+  std::vector<Instruction> after;
+  if (passes_registers && !passed_in_memory(out, after)) return fail_at(callee, "a value of this size is not passed in registers");
   function_->instructions.push_back(std::move(out));
+  for (Instruction& load : after) function_->instructions.push_back(std::move(load));
   return true;
 }
 

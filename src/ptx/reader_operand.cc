@@ -4,13 +4,26 @@
 namespace kforge::ptx {
 namespace {
 
-// The part of a register that video instructions select: "b0", "h1", "b32".
+// The part of a register that video instructions select: "b0", "h1", "h32", "b7654".
 bool is_selector(std::string_view text) {
-  if (text.size() < 2 || text.size() > 4 || (text[0] != 'b' && text[0] != 'h')) return false;
-  return text.find_first_not_of("0123", 1) == std::string_view::npos;
+  if (text.size() < 2 || text.size() > 5 || (text[0] != 'b' && text[0] != 'h')) return false;
+  return text.find_first_not_of("01234567", 1) == std::string_view::npos;
 }
 
 }  // namespace
+
+// A register, or the elements of a vector register.
+Operand Reader::register_operand(const Symbol& symbol) const {
+  Operand out;
+  out.kind = symbol.kind == Symbol::Kind::vector ? Operand::Kind::vector : Operand::Kind::reg;
+  if (out.kind == Operand::Kind::reg) out.reg = symbol.index;
+  for (std::uint32_t k = 0; out.kind == Operand::Kind::vector && k < symbol.count; ++k) {
+    Operand& element = out.elements.emplace_back();
+    element.kind = Operand::Kind::reg;
+    element.reg = symbol.index + k;
+  }
+  return out;
+}
 
 RegisterId Reader::new_register(std::string_view name, Type type) {
   function_->registers.push_back({std::string(name), type});
@@ -74,6 +87,7 @@ bool Reader::name_operand(const Token& at, Operand& out) {
   const std::string_view name = at.text;
   if (const Symbol* symbol = find_symbol(name)) {
     if (symbol->kind == Symbol::Kind::reg) { out.kind = Operand::Kind::reg; out.reg = symbol->index; return true; }
+    if (symbol->kind == Symbol::Kind::vector) { out = register_operand(*symbol); return true; }
     if (symbol->kind == Symbol::Kind::variable) { out.kind = Operand::Kind::symbol; out.variable = VariableId{symbol->index, true}; return true; }
     return fail_at(at, "'" + std::string(name) + "' is not a value");
   }
@@ -116,6 +130,11 @@ bool Reader::word_operand(Operand& out) {
   if (at.text == "_") out.kind = Operand::Kind::sink;
   else if (!name_operand(at, out)) return false;
   if (out.kind == Operand::Kind::symbol && !offset_suffix(out.offset)) return false;
+  return second_destination(out);
+}
+
+// `|p` after a destination.
+bool Reader::second_destination(Operand& out) {
   if (!token_.is('|')) return true;
   advance();
   if (token_.kind != TokenKind::word) return fail_here("a predicate after '|'");
@@ -137,7 +156,7 @@ bool Reader::vector_operand(Operand& out, int depth) {
     if (!operand(element, depth + 1)) return false;
     out.elements.push_back(std::move(element));
   } while (accept(','));
-  return expect('}');
+  return expect('}') && second_destination(out);
 }
 
 // [reg + 8], [variable + 8], [address], and with more than one element the coordinate lists of textures and tensor maps.

@@ -41,6 +41,7 @@ std::string immediate_of(const CompiledForm& form, const Spelt& spelt) {
     case Exec::lop3: return "0xe8";
     case Exec::setmaxnreg: return "64";
     case Exec::alloca_: return "16";
+    case Exec::mma: return "0";   // mma.sp's selector
     default: return spelt.has("mask") ? "0x10" : "3";
   }
 }
@@ -49,6 +50,7 @@ std::string immediate_of(const CompiledForm& form, const Spelt& spelt) {
 std::size_t open_count(const CompiledForm& form, const Spelt& spelt, const OperandSpec& spec) {
   const Type own = spelt.types[0];
   if (form.form->exec == Exec::mov_pack) return 2;
+  if (form.form->exec == Exec::tex) return coordinate_count(spelt, true);
   const bool tall = spelt.has("m32n8k16"), wide = spelt.has("m8n32k16");
   const bool sub_byte = spelt.has("m8n8k32") || spelt.has("m8n8k128");
   if (form.form->exec == Exec::wmma_load || form.form->exec == Exec::wmma_store) {
@@ -82,11 +84,28 @@ Type share_of(Type whole, std::size_t parts) {
 
 std::uint32_t vector_of(const Spelt& spelt) { return spelt.has("v2") ? 2 : spelt.has("v4") ? 4 : spelt.has("v8") ? 8 : 1; }
 
+// Registers of a coordinate vector by geometry; `in_space`: without the layer (gradients, offsets).
+std::size_t coordinate_count(const Spelt& spelt, bool in_space) {
+  if (spelt.has("1d") || (spelt.has("a1d") && in_space)) return 1;
+  return spelt.has("2d") || spelt.has("a1d") || (spelt.has("a2d") && in_space) ? 2 : 4;
+}
+
+// [handle, {coordinates}]
+std::string texture_place(const Spelt& spelt, int& number) {
+  std::string text = fmt::format("[%rd{}, {{", number++);
+  const bool layered = spelt.has("a1d") || spelt.has("a2d") || spelt.has("acube");
+  const bool floats = spelt.types[1] == Type::f32;
+  for (std::size_t i = 0; i < coordinate_count(spelt, false); ++i)
+    text += fmt::format("{}%{}{}", i == 0 ? "" : ", ", floats && !(layered && i == 0) ? "f" : "r", number++);
+  return text + "}]";
+}
+
 std::string operand(const CompiledForm& form, const Spelt& spelt, const OperandSpec& spec, int& number) {
   const Type type = ptx::operand_type(spec, spelt.types);
   if (spec.role == Role::address) return fmt::format("[%rd{}]", number++);
   if (spec.role == Role::immediate) return immediate_of(form, spelt);
   if (spec.role == Role::label) return "LABEL";
+  if (spec.role == Role::texture) return texture_place(spelt, number);
   if (!spec.braces) {
     const std::string one = register_of(type, number++);
     return spec.pair && (form.form->exec == Exec::match || form.form->exec == Exec::elect || form.form->exec == Exec::lop3) ? one + "|%p9" : one;
@@ -134,7 +153,7 @@ void add_variants(std::uint16_t index, std::vector<Variant>& out) {
   const auto add = [&](const Spelt& spelt) {
     const Exec exec = form.form->exec;
     if (exec == Exec::mov_pack && spelt.types[0] == Type::b16) return;   // of .b8 registers, which nothing declares
-    const bool is_address = exec == Exec::cvta || exec == Exec::mapa || exec == Exec::alloca_ || exec == Exec::stack || form.form->opcode == "getctarank";
+    const bool is_address = exec == Exec::cvta || exec == Exec::mapa || exec == Exec::alloca_ || exec == Exec::stacksave || exec == Exec::stackrestore || form.form->opcode == "getctarank";
     if (is_address && spelt.types[0] == Type::u32) return;   // ptxas 13 ends at a 32-bit address
     const std::string text = written(form, spelt, needs_optional_operands(form));
     if (std::none_of(out.begin(), out.end(), [&](const Variant& v) { return v.form == index && v.text == text; })) out.push_back({index, text});
