@@ -44,6 +44,7 @@ struct OptimizeOptions {
   std::string plan;              // an edited plan; ""
   bool templates = true;         // false: the plan's templates are switched off, so that the winner descends from the start
   std::string gpu;               // "": the task's
+  std::string device;            // as CheckOptions; a resumed run goes on where it was
   std::string store;             // "": as load_run
   std::string resume;            // id of a run to go on with; "". Task, GPU, plan and seed are then the run's, and each budget that
                                  // stands at its default

@@ -48,6 +48,7 @@ struct CaseReport {
   Status status = Status::unknown;
   bool degenerate = false;      // compared, but no proof
   bool sampled = false;         // only some blocks ran: evidence for performance, not for correctness
+  std::string device = "emulated";   // or "gpu", "gpu timed": a call of the rung time
   std::string why;              // of anything but passed
   std::vector<TensorReport> tensors;
 };
@@ -77,10 +78,31 @@ struct Finding {
   std::vector<std::string> details;  // further lines for people: lane addresses, banks
 };
 
+struct BaselineTime { std::string name; double us = 0; };
+
+// What a measured time was measured on, and in what state that was (docs/timing.md).
+struct TimeConditions {
+  std::string gpu, driver, toolkit;   // "NVIDIA H200", "580.159.04", "13.0.88"
+  double sm_mhz = 0, memory_mhz = 0, temperature_c = 0, power_w = 0;   // medians while samples were taken; 0: not told
+  bool power_capped = false;
+};
+
+// Of the measure sizes, summed. Microseconds.
 struct TimeReport {
   double us = 0, p99_us = 0, spread = 0, first_call_us = 0;
   std::string source;           // measured | modelled
   std::string bottleneck;       // in plain words; "" when not known
+  // What follows is of measured times alone.
+  double interval = 0;          // width of the median's 95% confidence interval over the median, the widest
+  double launch_us = 0;         // the host's part of a call
+  double graph_us = 0;          // replayed in a graph; 0: not done
+  double back_to_back_us = 0;   // in a burst of calls, by another process's clock
+  double modelled_us = 0;       // what the time model says of the same
+  double floor_us = 0;          // of physics; 0: not known
+  std::uint64_t samples = 0, discarded = 0, verified = 0;   // discarded: heat or power brake; verified: calls whose outputs were compared
+  bool warm = false, host_bound = false;   // L2 was warm; us is the host's time, which exceeds the kernels'
+  std::vector<BaselineTime> baselines;     // measured in turns with it
+  TimeConditions conditions;
 };
 
 struct ResourceReport {

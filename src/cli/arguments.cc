@@ -24,11 +24,22 @@ constexpr const char* kFooter =
     "  kforge runs last --tree\n"
     "Exit codes: 0 done (accepted, goal met), 1 the answer is no, 2 wrong call or task, 3 something is missing here.";
 
+void add_device(CLI::App* command, std::string& device) {
+  command->add_option("--device", device, "Where kernels run: emulator (default); gpu or gpu:N of this machine besides; 'cmd:COMMAND' leaves it to a kforge worker")->option_text("DEVICE");
+}
+
 CLI::App* add(CLI::App& app, CheckArguments& a) {
   auto* check = app.add_subcommand("check", "Judge one candidate kernel against its task's contracts");
   check->add_option("task", a.options.task, "Task file (TOML)")->required();
-  check->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
+  check->add_option("candidate", a.options.candidate, "Candidate (.cu), or a folder of them; default: naive.cu beside the task file");
+  check->add_option("--out", a.out, "Folder for the verdicts of a folder of candidates; a call that was cut off goes on there");
+  check->add_option("--jobs", a.jobs, "Candidates of a folder judged at once; 0: one a core")->capture_default_str();
   check->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  add_device(check, a.options.device);
+  check->add_option("--time-seconds", a.options.time_seconds, "Seconds for the timed calls of one measure size")->check(CLI::PositiveNumber)->capture_default_str();
+  check->add_flag("--warm", a.options.warm, "Time with a warm L2 cache; default: cold");
+  check->add_flag("--sanitize", a.options.sanitize, "With a GPU: run compute-sanitizer's tools on one case");
+  check->add_flag("--counters", a.options.counters, "With a GPU: read hardware counters with ncu");
   static const std::vector<std::string> only{"correctness"};
   check->add_option("--only", [&a](const CLI::results_t& values) {
          a.options.only_correctness = values.front() == "correctness";
@@ -41,7 +52,7 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(CLI::PositiveNumber)->capture_default_str();
   check->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
       ->check(CLI::PositiveNumber)->capture_default_str();
-  check->footer("Example:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200");
+  check->footer("Examples:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200\n  kforge check task.toml candidates/ --out verdicts");
   return check;
 }
 
@@ -82,11 +93,36 @@ CLI::App* add(CLI::App& app, RunArguments& a) {
   return run;
 }
 
+CLI::App* add(CLI::App& app, BenchArguments& a) {
+  auto* bench = app.add_subcommand("bench", "Time kernels of one task against each other on a real GPU");
+  BenchOptions& o = a.options;
+  bench->add_option("task", o.task, "Task file (TOML)")->required();
+  bench->add_option("candidates", o.candidates, "Candidates (.cu)");
+  bench->add_option("--with", o.baselines, "Also a library: cublas, cublaslt, cub, pytorch, pytorch-compile; several with commas")->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{"cublas", "cublaslt", "cub", "pytorch", "pytorch-compile"}));
+  bench->add_option("--gpu", o.gpu, "GPU data sheet by name or path, or this; default: the task's");
+  bench->add_option("--device", o.device, "gpu, or gpu:N of this machine")->capture_default_str();
+  bench->add_option("--time-seconds", o.seconds, "Seconds for the timed calls of one size and candidate")->check(CLI::PositiveNumber)->capture_default_str();
+  bench->add_flag("--warm", o.warm, "Time with a warm L2 cache; default: cold");
+  auto* json = bench->add_flag("--json", a.json, "Print JSON (schema kforge.bench/1)");
+  bench->add_flag("--csv", a.csv, "Print CSV")->excludes(json);
+  bench->footer("Example:\n  kforge bench examples/softmax/task.toml examples/softmax/naive.cu examples/softmax/good.cu");
+  return bench;
+}
+
+CLI::App* add(CLI::App& app, WorkerArguments& a) {
+  auto* worker = app.add_subcommand("worker", "Judge for another machine: requests on stdin, answers on stdout (docs/remote.md)");
+  add_device(worker, a.device);
+  worker->footer("Example:\n  kforge check task.toml mine.cu --device 'cmd:ssh gpuhost kforge worker --device gpu:0'");
+  return worker;
+}
+
 CLI::App* add(CLI::App& app, GpusArguments& a) {
   auto* gpus = app.add_subcommand("gpus", "List the GPU data sheets");
   gpus->add_option("name", a.name, "Show one GPU");
+  gpus->add_flag("--this", a.here, "Print a data sheet (TOML) of the GPU of this machine");
+  gpus->add_option("--index", a.index, "With --this: which GPU, as CUDA counts")->capture_default_str();
   gpus->add_flag("--json", a.json, "Print JSON");
-  gpus->footer("Example:\n  kforge gpus h200");
+  gpus->footer("Examples:\n  kforge gpus h200\n  kforge gpus --this > mine.toml");
   return gpus;
 }
 
@@ -105,6 +141,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("--plan", o.plan, "An edited plan (kforge plan TASK writes one)");
   optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
   optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  add_device(optimize, o.device);
   optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(CLI::PositiveNumber)->capture_default_str();
   optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(CLI::PositiveNumber)->capture_default_str();
   optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->capture_default_str();
@@ -230,7 +267,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_commands<OptimizeArguments, CheckArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
+  add_commands<OptimizeArguments, CheckArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
   std::vector<std::string> words = with_command(argc, argv);
   const bool is_run = !words.empty() && words.back() == "run";
   RunWords parts;

@@ -1,11 +1,13 @@
 // The command line as values: one struct a command. Only arguments.cc knows the parser library.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "cli/report_arguments.h"
+#include "kforge/bench.h"
 #include "kforge/check.h"
 #include "kforge/optimize.h"
 #include "kforge/program.h"
@@ -14,8 +16,19 @@ namespace kforge::cli {
 
 struct CheckArguments {
   CheckOptions options;
+  std::string out;           // where the candidate is a folder: of the verdicts
+  std::uint64_t jobs = 0;
   bool json = false;
   bool all = false;          // also what passed
+};
+
+struct BenchArguments {
+  BenchOptions options;
+  bool json = false, csv = false;
+};
+
+struct WorkerArguments {
+  std::string device;
 };
 
 struct OptimizeArguments {
@@ -40,6 +53,8 @@ struct RunsArguments {
 
 struct GpusArguments {
   std::string name;          // one GPU; "" lists all
+  bool here = false;         // the data sheet of this machine's GPU
+  unsigned index = 0;        // which one
   bool json = false;
 };
 
@@ -58,7 +73,7 @@ struct Finished {            // --help, --version, or a wrong call: already answ
   std::string out, err;
 };
 
-using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
                                 CiArguments>;
 
 // `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.

@@ -9,6 +9,8 @@ namespace kforge::cli {
 int run(const OptimizeArguments& arguments);
 int run(const CheckArguments& arguments);
 int run(const RunArguments& arguments);
+int run(const BenchArguments& arguments);
+int run(const WorkerArguments& arguments);
 int run(const PlanArguments& arguments);
 int run(const RunsArguments& arguments);
 int run(const GpusArguments& arguments);

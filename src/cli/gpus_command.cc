@@ -35,8 +35,16 @@ int print_one(const GpuSummary& gpu, bool as_json) {
 }  // namespace
 
 int run(const GpusArguments& arguments) {
+  if (arguments.here) {
+    std::vector<std::string> warnings;
+    const auto sheet = this_gpu_sheet(arguments.index, warnings);
+    if (!sheet) return report_error(sheet.error());
+    for (const std::string& warning : warnings) fmt::print(stderr, "kforge: {}\n", warning);
+    fmt::print("{}", *sheet);
+    return 0;
+  }
   if (!arguments.name.empty()) {
-    const auto one = gpu(arguments.name);
+    const auto one = gpu_summary(arguments.name);
     return one ? print_one(*one, arguments.json) : report_error(one.error());
   }
   const auto rows = gpus();

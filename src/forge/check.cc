@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
-#include "forge/judge_candidate.h"
+#include "forge/baselines.h"
+#include "forge/remote.h"
+#include "forge/target.h"
 #include "kforge/plan.h"
 #include "task/formula.h"
 
@@ -30,14 +32,14 @@ Expected<Verdict> check(const CheckOptions& options) {
   if (!task) return Unexpected(task.error());
   const auto candidate = candidate_path(options, *task);
   if (!candidate) return Unexpected(candidate.error());
+  if (options.device.starts_with("cmd:")) return forge::check_by_command(options.device.substr(4), options, *task, *candidate);
   const std::string& gpu = options.gpu.empty() ? task->gpu : options.gpu;
-  const auto sheet = forge::target_sheet(gpu);
-  if (!sheet) return Unexpected(sheet.error());
+  const auto target = forge::open_target(gpu, options.device);
+  if (!target) return Unexpected(target.error());
 
   forge::JudgeRequest request;
   request.task = &*task;
-  request.sheet = &*sheet;
-  request.sheet_name = forge::sheet_name(gpu);
+  forge::aim(request, *target);
   request.candidate = *candidate;
   request.only_correctness = options.only_correctness;
   request.seed = options.seed;
@@ -45,13 +47,21 @@ Expected<Verdict> check(const CheckOptions& options) {
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;
   request.progress = options.progress;
+  request.time.seconds = options.time_seconds;
+  request.time.warm = options.warm;
+  request.sanitize = options.sanitize;
+  request.counters = options.counters;
   if (task->goal && !options.only_correctness) {
     double floor_us = 0;
-    if (const auto planned = plan(options.task, options.gpu))   // without a plan the floor is not known, and the goal says so
+    std::string pattern;
+    if (const auto planned = plan(options.task, target->sheet_name)) {   // without a plan the floor is not known, and the goal says so
       for (const PlanSize& size : planned->sizes) floor_us += size.floor_us;
+      pattern = planned->guess.pattern;
+    }
     auto figures = forge::goal_figures(request, floor_us);
     if (!figures) return Unexpected(figures.error());
     request.goal = std::move(*figures);
+    if (target->gpu) request.baselines = forge::goal_baselines(*task, pattern);
   }
   return forge::judge_candidate(request).map([](forge::Judgement judgement) { return std::move(judgement.verdict); });
 }

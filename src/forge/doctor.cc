@@ -1,11 +1,20 @@
 // `doctor`: what this machine has. One row a tool; each says how to get it.
 #include "kforge/doctor.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/paths.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "build/builder.h"
+#include "gpu/library.h"
+#include "gpu/nvml.h"
+#include "gpu/this_sheet.h"
 #include "syntax/grammar.h"
 
 namespace kforge {
@@ -58,6 +67,75 @@ DoctorRow companion_row(const std::string& name, const std::string& file) {
   return {name, true, found, path.string(), found ? "" : "build the whole project: ./forge does"};
 }
 
+DoctorRow missing_row(const std::string& name, const Error& error, const std::string& how_to_get) {
+  return {name, false, false, error.message, error.hint.empty() ? how_to_get : error.hint};
+}
+
+// The driver and each GPU: what `--device gpu:N` can use.
+void add_gpus(std::vector<DoctorRow>& rows) {
+  const auto driver = gpu::read_driver();
+  if (!driver) {
+    rows.push_back(missing_row("GPU", driver.error(), "a GPU and NVIDIA's driver; check works on the emulated GPU without"));
+    return;
+  }
+  const std::string old = gpu::too_old(*driver);
+  rows.push_back({"driver", false, old.empty(), old.empty() ? fmt::format("{}  {}, serves CUDA {}.{}", driver->library, driver->version, driver->cuda / 1000, driver->cuda % 1000 / 10) : old,
+                  old.empty() ? "" : "install a driver of the branch 580 or later"});
+  for (const gpu::Device& device : driver->devices) {
+    const auto sheet = gpu::sheet_of(device);
+    std::string detail = fmt::format("{}, sm_{}, {}, {}", device.name, device.sm(), human_bytes(static_cast<double>(device.memory_bytes)), device.uuid);
+    if (!sheet) detail += "; " + sheet.error().message;
+    else if (!sheet->warnings.empty()) detail += "; " + sheet->warnings.front();
+    rows.push_back({fmt::format("gpu:{}", device.index), false, true, detail, ""});
+  }
+}
+
+void add_nvml(std::vector<DoctorRow>& rows) {
+  const auto nvml = gpu::Nvml::open();
+  if (!nvml) {
+    rows.push_back(missing_row("NVML", nvml.error(), "it comes with NVIDIA's driver; without it times are taken, but not their clocks and temperature"));
+    return;
+  }
+  std::string detail;
+  for (unsigned i = 0; i < (*nvml)->count(); ++i) {
+    void* device = (*nvml)->device("", i);
+    const gpu::State state = (*nvml)->state(device);
+    detail += fmt::format("{}{:.0f} MHz, {:.0f} C, {:.0f} of {:.0f} W", i ? "; " : "", state.sm_mhz, state.temperature_c, state.power_w, (*nvml)->power_limit_w(device));
+    for (const std::string& reason : gpu::clock_reasons(state.clock_reasons)) detail += ", " + reason;
+    if ((*nvml)->mig(device)) detail += ", cut into instances (MIG)";
+    if (const auto errors = (*nvml)->uncorrected_errors(device); errors > 0) detail += fmt::format(", {} uncorrected memory errors", errors);
+  }
+  rows.push_back({"NVML", false, true, detail.empty() ? "it finds no GPU" : detail, ""});
+}
+
+DoctorRow library_row(const std::string& name, const Expected<std::string>& found, const std::string& how_to_get) {
+  return found ? DoctorRow{name, false, true, *found, ""} : missing_row(name, found.error(), how_to_get);
+}
+
+// The kernel module keeps hardware counters for administrators unless it is told otherwise.
+DoctorRow counters_row() {
+  const char* named = std::getenv("KFORGE_NVIDIA_PARAMS");
+  const auto text = read_file(named && *named ? named : "/proc/driver/nvidia/params");
+  if (!text) return {"hardware counters", false, false, "no kernel module of NVIDIA's is loaded", "a GPU and NVIDIA's driver; without counters the emulator's evidence is used"};
+  const bool restricted = text->find("RmProfilingAdminOnly: 1") != std::string::npos;
+  const bool administrator = ::geteuid() == 0 && !(named && *named);
+  if (!restricted || administrator) return {"hardware counters", false, true, restricted ? "for administrators, as this user is" : "for every user", ""};
+  return {"hardware counters", false, false, "for administrators only: ncu will end with ERR_NVGPUCTRPERM",
+          "load the module with NVreg_RestrictProfilingToAdminUsers=0, or run as an administrator; without counters the emulator's evidence is used"};
+}
+
+DoctorRow pytorch_row() {
+  constexpr const char* kHowToGet = "pip install torch, for the baseline pytorch";
+  const auto python = find_program("python3");
+  if (!python) return {"PyTorch", false, false, "no python3 on PATH", kHowToGet};
+  ProcessRequest request;   // without importing it, which takes seconds
+  request.arguments = {python->string(), "-c", "import importlib.metadata as m; print(m.version('torch'))"};
+  request.limits.wall_seconds = 20;
+  const auto result = run_process(request);
+  if (!result || !result->succeeded()) return {"PyTorch", false, false, python->string() + " has no torch", kHowToGet};
+  return {"PyTorch", false, true, fmt::format("{} of {}", trim(result->out), python->string()), ""};
+}
+
 }  // namespace
 
 std::vector<DoctorRow> doctor() {
@@ -66,7 +144,12 @@ std::vector<DoctorRow> doctor() {
   rows.push_back(companion_row("worker", "kforge-worker"));
   rows.push_back(companion_row("emulated runtime", "libkforge_cudart.so"));
   rows.push_back(grammar_row());
-  rows.push_back(program_row("nvidia-smi", "--version", false, "a GPU and its driver; check works without"));
+  add_gpus(rows);
+  add_nvml(rows);
+  rows.push_back(library_row("CUDA runtime", gpu::find_cuda_runtime(), "the CUDA toolkit 13.0; needed with --device gpu"));
+  rows.push_back(library_row("cuBLAS", gpu::find_toolkit_library("KFORGE_LIBCUBLAS", {"libcublas.so.13"}), "it comes with the CUDA toolkit; for the baseline cublas"));
+  rows.push_back(pytorch_row());
+  rows.push_back(counters_row());
   rows.push_back(program_row("ncu", "--version", false, "Nsight Compute, for profiles on a real GPU"));
   rows.push_back(program_row("compute-sanitizer", "--version", false, "comes with the CUDA toolkit"));
   return rows;

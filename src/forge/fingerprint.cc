@@ -97,12 +97,12 @@ bool includes_own_files(const std::string& source) {
 std::string verdict_key(const Candidate& candidate, const Surroundings& around, const hardware::DataSheet& sheet, std::uint64_t seed) {
   if (includes_own_files(candidate.source)) return {};
   Hasher hasher;
-  hasher.field("verdict").field(candidate.id).field(around.task_text).field(around.reference).field(around.toolkit).field(around.program).field(sheet_hash(sheet)).field(std::to_string(seed));
+  hasher.field("verdict").field(candidate.id).field(around.task_text).field(around.reference).field(around.toolkit).field(around.program).field(around.device).field(sheet_hash(sheet)).field(std::to_string(seed));
   return hasher.hex();
 }
 
 store::WinnerKey winner_key(const task::Task& task, const Plan& plan, const Surroundings& around, const hardware::DataSheet& sheet) {
-  return {plan.guess.pattern, sizes_text(task), output_dtype(task), sheet.name, around.toolkit, around.program, interface_hash(task, around)};
+  return {plan.guess.pattern, sizes_text(task), output_dtype(task), around.device == "emulator" ? sheet.name : fmt::format("{} on {}", sheet.name, around.device), around.toolkit, around.program, interface_hash(task, around)};
 }
 
 }  // namespace kforge::forge

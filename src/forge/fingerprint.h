@@ -16,6 +16,7 @@ struct Surroundings {
   std::string task_text, reference;   // contents of the task file and of the reference ("" when it has none)
   std::string toolkit;                // version of the CUDA compiler
   std::string program;                // of this program: its version and its files
+  std::string device = "emulator";    // where times come from (forge/target.h, device_key)
 };
 // Errors: missing (no compiler), failed (the task's files cannot be read).
 Expected<Surroundings> surroundings_of(const task::Task& task);

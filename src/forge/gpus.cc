@@ -1,6 +1,7 @@
 // `gpus`: the data sheets as summaries.
 #include "kforge/gpu.h"
 
+#include "gpu/this_sheet.h"
 #include "hardware/gpu_rows.h"
 
 namespace kforge {
@@ -24,12 +25,23 @@ GpuSummary summary(const hardware::GpuRow& row) {
 
 }  // namespace
 
-Expected<GpuSummary> gpu(const std::string& name) {
+Expected<GpuSummary> gpu_summary(const std::string& name) {
   const auto sheet = hardware::find_sheet(name);
   if (!sheet) return Unexpected(sheet.error());
   GpuSummary out = summary(hardware::gpu_row(*sheet));
   out.description = hardware::describe(*sheet);
   return out;
+}
+
+Expected<std::string> this_gpu_sheet(unsigned index, std::vector<std::string>& warnings) {
+  const auto driver = gpu::read_driver();
+  if (!driver) return Unexpected(driver.error());
+  const auto device = gpu::find_device(*driver, index);
+  if (!device) return Unexpected(device.error());
+  auto made = gpu::sheet_of(*device);
+  if (!made) return Unexpected(made.error());
+  warnings = std::move(made->warnings);
+  return hardware::sheet_text(made->sheet);
 }
 
 Expected<std::vector<GpuSummary>> gpus() {

@@ -1,7 +1,7 @@
 #include "forge/judge_candidate.h"
 
 #include <chrono>
-#include <filesystem>
+#include <map>
 
 #include "base/files.h"
 #include "judge/judge.h"
@@ -24,7 +24,7 @@ double extent(const task::Sizes& sizes) {
 class ProfileKeeper {
  public:
   void see(const trial::CallEvidence& call) {
-    if (!call.run.measure || !call.completed || extent(call.run.sizes) < extent_) return;
+    if (!call.run.measure || !call.completed || call.on_gpu || extent(call.run.sizes) < extent_) return;
     extent_ = extent(call.run.sizes);
     kernels_ = call.log.kernels;
   }
@@ -48,30 +48,24 @@ trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task&
   out.compile_server = request.compile_server;
   out.prepared = request.prepared;
   out.costs = request.costs;
+  out.gpu = request.gpu;
+  out.time = request.time;
+  out.sanitize = request.sanitize;
+  out.counters = request.counters;
+  out.baselines = request.baselines;
   return out;
 }
 
 }  // namespace
-
-Expected<hardware::DataSheet> target_sheet(const std::string& name) {
-  auto sheet = hardware::find_sheet(name);
-  if (!sheet) return sheet;
-  const std::string reason = hardware::untargetable_reason(*sheet);
-  if (!reason.empty()) return fail(ErrorCode::unsupported, reason, {}, "kforge gpus lists the GPUs that check can target");
-  return sheet;
-}
-
-std::string sheet_name(const std::string& name) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(name, ignored) ? std::filesystem::absolute(name, ignored).string() : name;
-}
 
 Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   const auto start = Clock::now();
   task::Task task = *request.task;
   task.flags.insert(task.flags.end(), request.flags.begin(), request.flags.end());
 
-  judge::Judge judge(task, *request.sheet, {request.candidate, request.only_correctness});
+  judge::JudgeOptions options{request.candidate, request.only_correctness, request.gpu.has_value(), {}};
+  if (request.gpu) options.conditions = {request.gpu->device.name, request.gpu->driver_version, request.toolkit, 0, 0, 0, 0, false};
+  judge::Judge judge(task, *request.sheet, std::move(options));
   ProfileKeeper profiles;
   auto wanted = trial_request(request, task);
   bool cancelled = false;
@@ -79,12 +73,19 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
     cancelled = cancelled || (request.cancelled && request.cancelled());
     return cancelled || (request.stop_early && judge.rejected());
   };
-  const auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
+  wanted.worth_timing = [&] { return !judge.rejected(); };
+  std::map<std::string, judge::Judge> baselines;   // one that answers wrongly is no baseline
+  wanted.on_baseline = [&](const std::string& name, const trial::CallEvidence& call) { baselines.try_emplace(name, task, *request.sheet, judge::JudgeOptions{name, true, true, {}}).first->second.see(call); };
+  auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
     const StageTimer timer(request.costs, "judge");
     judge.see(call);
     profiles.see(call);
   });
   if (!trial) return Unexpected(trial.error());
+  for (trial::Timing& timing : trial->times) {
+    const auto judged = baselines.find(timing.name);
+    if (!timing.name.empty() && timing.failure.empty() && (judged == baselines.end() || judged->second.rejected())) timing.failure = "its outputs are wrong, or were not compared";
+  }
   if (cancelled) return fail(ErrorCode::limit, "the trial was cancelled");
   const StageTimer timer(request.costs, "judge");
   auto verdict = judge.conclude(*trial);
@@ -94,9 +95,12 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   Judgement out;
   out.verdict = std::move(*verdict);
   out.verdict.seconds = seconds_since(start);
+  out.verdict.unproven.insert(out.verdict.unproven.end(), request.warnings.begin(), request.warnings.end());
   if (!request.only_correctness) {
     judge::GoalFigures figures = request.goal;
     figures.time = out.verdict.time;
+    if (figures.time)   // measured in turns with the candidate
+      for (const BaselineTime& baseline : figures.time->baselines) figures.baselines_us[baseline.name] = baseline.us;
     judge::settle_goal(out.verdict, task, figures);
   }
   out.profiles = profiles.take();
@@ -120,8 +124,11 @@ Expected<judge::GoalFigures> goal_figures(const JudgeRequest& request, double fl
     wanted.task = &without_goal;
     wanted.candidate = versus;
     wanted.flags.clear();
+    wanted.time.wanted = false;   // it is timed in turns with each candidate
+    wanted.baselines.clear();
     const auto judged = judge_candidate(wanted);
     if (!judged) return Unexpected(judged.error());
+    if (request.gpu && judged->verdict.status != VerdictStatus::rejected) continue;   // measured beside each candidate
     if (!judged->verdict.time)
       return fail(ErrorCode::bad_input, "the goal's baseline has no time: " + judged->verdict.why, {versus, 0, 0}, "kforge check it, or take it out of [goal] versus");
     out.baselines_us[versus] = judged->verdict.time->us;

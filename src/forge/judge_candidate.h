@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ struct JudgeRequest {
   bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
   std::uint64_t seed = 1;
   trial::Budget budget;
+  std::optional<trial::GpuOptions> gpu;  // also run and time it there
+  std::string toolkit;                   // version of the CUDA compiler, for the record of a time
+  trial::TimeOptions time;
+  bool sanitize = false, counters = false;   // as TrialRequest
+  std::vector<trial::Baseline> baselines;   // timed in turns with it
+  std::vector<std::string> warnings;     // of the device, listed under `unproven`
   judge::GoalFigures goal;               // what the task's goal is compared with; the time is filled in here
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
   std::function<bool()> cancelled;       // asked between calls: true ends the trial with the error `limit`; may be empty
@@ -48,10 +55,5 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request);
 // What the task's goal compares with: the floor of physics, and the time of each .cu file that it names, which is judged for it. Empty
 // without a goal. Errors: as judge_candidate; bad_input when such a file is no right kernel.
 Expected<judge::GoalFigures> goal_figures(const JudgeRequest& request, double floor_us);
-
-// The sheet of `name`, if kernels can be built for it. Errors: bad_input, unsupported.
-Expected<hardware::DataSheet> target_sheet(const std::string& name);
-// What the worker's runtime finds the same sheet by: a sheet given as a file is found by its absolute path.
-std::string sheet_name(const std::string& name);
 
 }  // namespace kforge::forge

@@ -13,10 +13,12 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "build/compile_server.h"
+#include "forge/baselines.h"
 #include "forge/fingerprint.h"
 #include "forge/loop.h"
 #include "forge/plan_review.h"
 #include "forge/standard_proposers.h"
+#include "forge/target.h"
 #include "kforge/version.h"
 #include "store/word_list.h"
 #include "task/formula.h"
@@ -32,6 +34,9 @@ using namespace forge;
 constexpr std::uint64_t kSearchInstructions = 64'000'000;
 // A call of a candidate that is waited for longer is not worth its share of the budget.
 constexpr double kSearchCallSeconds = 5;
+
+// Of timed calls, likewise: a candidate that is 1% better than the best is not what a search looks for first.
+constexpr double kSearchTimeSeconds = 1, kSearchInterval = 0.01;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -52,7 +57,7 @@ std::string new_run_id(const std::string& task_name) {
 
 // What the store keeps of the options, so that a resumed run is the same run.
 std::string options_text(const OptimizeOptions& o, const Surroundings& around) {
-  return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference});
+  return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference, o.device});
 }
 
 // The budget of the run, but for what this call states.
@@ -125,7 +130,7 @@ class Optimisation {
   Expected<RunRecord> run() {
     const bool fresh = options_.resume.empty();
     if (fresh)   // a call that is wrong leaves no store behind
-      if (auto ready = prepare(options_.task, options_.gpu); !ready) return Unexpected(ready.error());
+      if (auto ready = prepare(options_.task, options_.gpu, options_.device); !ready) return Unexpected(ready.error());
     auto opened = store::Store::open(store::store_folder(options_.store), fresh);
     if (!opened) return Unexpected(opened.error());
     store_.emplace(std::move(*opened));
@@ -151,17 +156,18 @@ class Optimisation {
 
  private:
   // Task, sheet and what is around them.
-  Expected<void> prepare(const std::string& task_path, const std::string& gpu) {
+  Expected<void> prepare(const std::string& task_path, const std::string& gpu, const std::string& device) {
     auto task = task::read_task(task_path);
     if (!task) return Unexpected(task.error());
     task_ = std::move(*task);
     gpu_ = gpu.empty() ? task_.gpu : gpu;
-    auto sheet = target_sheet(gpu_);
-    if (!sheet) return Unexpected(sheet.error());
-    sheet_ = std::move(*sheet);
+    auto target = open_target(gpu_, device);
+    if (!target) return Unexpected(target.error());
+    target_ = std::move(*target);
     auto around = surroundings_of(task_);
     if (!around) return Unexpected(around.error());
     around_ = std::move(*around);
+    around_.device = target_.device_key();
     if (row_.id.empty()) row_.id = new_run_id(task_.name);
     return options_.resume.empty() ? read_baseline() : Expected<void>();
   }
@@ -179,7 +185,8 @@ class Optimisation {
     row_ = std::move(*row);
     const auto kept = store::from_word_list(row_.options);
     if (!kept.empty()) options_.from = kept[0];
-    if (auto ready = prepare(row_.task_path, row_.gpu); !ready) return ready;
+    if (kept.size() >= 6) options_.device = kept[5];
+    if (auto ready = prepare(row_.task_path, row_.gpu, options_.device); !ready) return ready;
     if (around_.task_text != row_.task_text || (kept.size() >= 5 && around_.reference != kept[4]))
       return fail(ErrorCode::bad_input, "the task or its reference was changed since the run began", {row_.task_path, 0, 0}, "start a new run: kforge optimize " + row_.task_path);
     options_.budget = resumed_budget(options_.budget, kept);
@@ -188,7 +195,7 @@ class Optimisation {
   }
 
   Expected<Journal> begin() {
-    auto made = options_.plan.empty() ? plan(task_.path, gpu_) : read_plan(options_.plan);
+    auto made = options_.plan.empty() ? plan(task_.path, target_.sheet_name) : read_plan(options_.plan);
     if (!made) return Unexpected(made.error());
     if (!options_.templates) switch_off_templates(*made);
     std::error_code ignored;
@@ -196,8 +203,8 @@ class Optimisation {
     row_.task_path = fs::absolute(task_.path, ignored).lexically_normal().string();
     row_.task_name = task_.name;
     row_.task_text = around_.task_text;
-    row_.gpu = sheet_name(gpu_);
-    row_.device = "emulated " + sheet_.name;
+    row_.gpu = to_lower(gpu_) == "this" ? gpu_ : target_.sheet_name;
+    row_.device = target_.device_name();
     row_.version = kVersion;
     row_.toolkit = around_.toolkit;
     row_.started = utc("%Y-%m-%dT%H:%M:%SZ");
@@ -209,7 +216,7 @@ class Optimisation {
   LoopSetting make_setting(Journal& journal) {
     LoopSetting s;
     s.task = &task_;
-    s.sheet = &sheet_;
+    s.sheet = &target_.sheet;
     s.store = &*store_;
     s.journal = &journal;
     s.budget = options_.budget;
@@ -217,7 +224,7 @@ class Optimisation {
     s.jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     s.proposers = standard_proposers();
     s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
-    s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, sheet_, options_.seed); };
+    s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, target_.sheet, options_.seed); };
     s.clock = now;
     s.costs = &*costs_;
     s.progress = options_.progress;
@@ -233,7 +240,7 @@ class Optimisation {
       if (auto read = read_baseline(); !read) return read;
     if (baseline_) setting.first.push_back(*baseline_);
     if (keeps_to_start(setting.journal->plan())) return {};
-    auto remembered = store_->remembered_winner(winner_key(task_, setting.journal->plan(), around_, sheet_));
+    auto remembered = store_->remembered_winner(winner_key(task_, setting.journal->plan(), around_, target_.sheet));
     if (!remembered || !*remembered) return {};   // a memory that cannot be read is none
     Candidate known = std::move((*remembered)->candidate);
     if (!setting.first.empty() && setting.first.front().id == known.id) return {};
@@ -247,12 +254,12 @@ class Optimisation {
   JudgeRequest judge_request() {
     JudgeRequest request;
     request.task = &task_;
-    request.sheet = &sheet_;
-    request.sheet_name = sheet_name(gpu_);
+    aim(request, target_);
     request.goal = goal_;
     request.compile_server = &*compile_server_;
     request.prepared = &prepared_;
     request.costs = &costs_->ledger();
+    request.baselines = baselines_;
     return request;
   }
 
@@ -262,6 +269,7 @@ class Optimisation {
     auto figures = goal_figures(judge_request(), floor_us);
     if (!figures) return Unexpected(figures.error());
     goal_ = std::move(*figures);
+    if (target_.gpu) baselines_ = goal_baselines(task_, plan.guess.pattern);
     return {};
   }
 
@@ -276,13 +284,15 @@ class Optimisation {
     if (call.stop_early) {
       request.budget.measure_thread_instructions = kSearchInstructions;
       request.budget.call_seconds = std::min(request.budget.call_seconds, kSearchCallSeconds);
+      request.time.seconds = kSearchTimeSeconds;
+      request.time.interval = kSearchInterval;
     }
     request.cancelled = call.cancelled;
     return judge_candidate(request);
   }
 
   Expected<void> remember(Journal& journal) {
-    const auto key = winner_key(task_, journal.plan(), around_, sheet_);
+    const auto key = winner_key(task_, journal.plan(), around_, target_.sheet);
     for (const Entry& e : journal.entries())
       if (e.candidate.proposer == "memory" && e.judged && e.standing.grade == Grade::wrong)
         if (auto gone = store_->forget_winner(key); !gone) return gone;
@@ -303,10 +313,11 @@ class Optimisation {
   std::optional<store::Store> store_;
   store::RunRow row_;
   task::Task task_;
-  hardware::DataSheet sheet_;
+  Target target_;
   std::string gpu_;
   Surroundings around_;
   judge::GoalFigures goal_;
+  std::vector<trial::Baseline> baselines_;
   std::optional<Candidate> baseline_;
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "hardware/data_sheet.h"
+#include "forge/target.h"
 #include "propose/planner.h"
 #include "task/task.h"
 
@@ -18,11 +18,9 @@ constexpr std::size_t kMostPlanBytes = 4u << 20;
 Expected<Plan> plan(const std::string& task_path, const std::string& gpu) {
   const auto task = task::read_task(task_path);
   if (!task) return Unexpected(task.error());
-  const auto sheet = hardware::find_sheet(gpu.empty() ? task->gpu : gpu);
-  if (!sheet) return Unexpected(sheet.error());
-  const std::string reason = hardware::untargetable_reason(*sheet);
-  if (!reason.empty()) return fail(ErrorCode::unsupported, reason, {}, "kforge gpus lists the GPUs that can be targets");
-  return propose::make_plan(*task, *sheet);
+  const auto target = forge::open_target(gpu.empty() ? task->gpu : gpu, "");
+  if (!target) return Unexpected(target.error());
+  return propose::make_plan(*task, target->sheet);
 }
 
 std::string to_toml(const Plan& plan) { return propose::plan_to_toml(plan); }

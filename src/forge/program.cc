@@ -20,7 +20,7 @@
 #include "build/compile.h"
 #include "build/program.h"
 #include "evidence/unsupported.h"
-#include "forge/judge_candidate.h"
+#include "forge/target.h"
 #include "forge/program_report.h"
 #include "trial/worker_process.h"
 
@@ -144,14 +144,14 @@ int answer(const ProgramRun& run, const forge::CheckChoice& checks, const Foregr
 
 Expected<ProgramRun> run_program(const ProgramOptions& options) {
   if (options.files.empty()) return fail(ErrorCode::bad_input, "no program was named");
-  const auto sheet = forge::target_sheet(options.gpu);
-  if (!sheet) return Unexpected(sheet.error());
+  const auto gpu = forge::open_target(options.gpu, "");
+  if (!gpu) return Unexpected(gpu.error());
   const auto checks = forge::choose_checks(options.checks);
   if (!checks) return Unexpected(checks.error());
   const auto runtime = trial::find_emulated_runtime();
   if (!runtime) return Unexpected(runtime.error());
   ProgramRun run;
-  const auto target = target_of(options, *sheet, run);
+  const auto target = target_of(options, gpu->sheet, run);
   if (!target) return Unexpected(target.error());
   if (target->path.empty()) {
     run.exit_code = kCannotRun;
@@ -159,7 +159,7 @@ Expected<ProgramRun> run_program(const ProgramOptions& options) {
   }
   const auto folder = TemporaryDirectory::create("kforge-run");
   if (!folder) return Unexpected(folder.error());
-  const nlohmann::json wanted = {{"sheet", forge::sheet_name(options.gpu)}, {"safety", checks->needs_observers}, {"profile", options.profile},
+  const nlohmann::json wanted = {{"sheet", gpu->sheet_name}, {"safety", checks->needs_observers}, {"profile", options.profile},
                                  {"seed", options.seed}, {"sites", !checks->contracts.empty()}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};
   const std::string libraries = (fs::path(*runtime).parent_path() / (target->runtime == kNewestRuntime ? "cudart" : "cudart12")).string();
   ForegroundRequest request;

@@ -57,7 +57,7 @@ Expected<DataSheet> find_sheet(std::string_view name) {
   if (is_path(name)) return read_sheet(std::string(name));
   std::string wanted = canonical(name);
   if (wanted == "this")
-    return fail(ErrorCode::missing, "the GPU of this machine is not read by this version", {},
+    return fail(ErrorCode::missing, "the GPU of this machine is not known here", {},
                 "name a data sheet: " + join(sheet_names(), " "));
   for (const EmbeddedSheet& sheet : embedded_sheets())
     if (sheet.name == wanted) return parse_sheet(sheet.text, fmt::format("data/gpus/{}.toml", wanted));

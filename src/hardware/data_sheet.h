@@ -64,13 +64,15 @@ struct DataSheet {
 };
 
 // Names and aliases as the task file takes them ("a100" is "a100-80"), in any letter case; or the path of a sheet: a text
-// with a '/' or that ends in ".toml". Errors: bad_input with the nearest known name; missing for "this" (no GPU is read here).
+// with a '/' or that ends in ".toml". Errors: bad_input with the nearest known name; missing for "this" (gpu/this_sheet.h reads the GPU at hand).
 Expected<DataSheet> find_sheet(std::string_view name);
 // A sheet of one's own; format in docs/gpus.md. Errors: bad_input with file, line, key and the nearest known key, for
 // anything that is not a complete, plausible and self-consistent sheet.
 Expected<DataSheet> read_sheet(const std::string& path);
 // The same from text; `file` is what errors name.
 Expected<DataSheet> parse_sheet(std::string_view text, const std::string& file);
+// The text that reads back as `sheet`.
+std::string sheet_text(const DataSheet& sheet);
 std::vector<std::string> sheet_names();          // canonical, in order of architecture
 std::vector<std::string> sheet_aliases(std::string_view name);  // other names of a canonical one: {"a100"} for "a100-80"
 

@@ -1,4 +1,4 @@
-// Reads a data sheet: TOML whose every key is `key = { value = ..., source = "..." }` (docs/gpus.md).
+// Reads and writes a data sheet: TOML whose every key is `key = { value = ..., source = "..." }` (docs/gpus.md).
 //
 // One table says what a key is: where it goes, which range is plausible, whether it may be left out. The ranges are wide
 // enough for any GPU of the next decade and narrow enough that everything computed from a sheet stays far from overflow.
@@ -178,6 +178,15 @@ Expected<void> Reader::store(const Field& field, const Entry& entry) {
   return {};
 }
 
+std::string toml_text(const std::string& text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(text);
+  return out.str();
+}
+
+// A TOML number that reads back as it was; whole ones without a point.
+std::string real_text(double value) { return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value); }
+
 Expected<void> Reader::read_field(std::string_view key, const toml::node& node) {
   auto field = std::find_if(std::begin(kFields), std::end(kFields), [&](const Field& f) { return f.key == key; });
   if (field == std::end(kFields)) {
@@ -281,6 +290,24 @@ Expected<DataSheet> parse_sheet(std::string_view text, const std::string& file) 
     return fail(ErrorCode::bad_input, fmt::format("not TOML: {}", parsed.error().description()),
                 place(file, parsed.error().source()));
   return Reader(file).read(parsed.table());
+}
+
+std::string sheet_text(const DataSheet& sheet) {
+  std::string out = fmt::format("# {} (sm_{}). Format, units and rules: docs/gpus.md.\n", sheet.product, sheet.sm());
+  const auto entry = [&](std::string_view key, const std::string& name, const std::string& value) {
+    const auto source = sheet.sources.find(name);
+    out += fmt::format("{:<30} = {{ value = {}, source = {} }}\n", key, value, toml_text(source == sheet.sources.end() ? "this program" : source->second));
+  };
+  for (const Field& field : kFields) {
+    const std::string key(field.key);
+    if (auto text = std::get_if<std::string DataSheet::*>(&field.target)) entry(key, key, toml_text(sheet.*(*text)));
+    if (auto small = std::get_if<int DataSheet::*>(&field.target)) entry(key, key, std::to_string(sheet.*(*small)));
+    if (auto large = std::get_if<std::uint64_t DataSheet::*>(&field.target)) entry(key, key, std::to_string(sheet.*(*large)));
+    if (auto real = std::get_if<double DataSheet::*>(&field.target); real && !(field.optional && sheet.*(*real) == 0)) entry(key, key, real_text(sheet.*(*real)));
+  }
+  if (!sheet.tensor_ops.empty()) out += fmt::format("\n[{}]\n", kTensorTable);
+  for (const auto& [type, rate] : sheet.tensor_ops) entry(type, fmt::format("{}.{}", kTensorTable, type), real_text(rate));
+  return out;
 }
 
 Expected<DataSheet> read_sheet(const std::string& path) {

@@ -9,9 +9,20 @@
 #include "judge/answer.h"
 #include "judge/contract_table.h"
 #include "judge/correctness.h"
+#include "judge/measured_time.h"
 
 namespace kforge::judge {
 namespace {
+
+double bytes_of_inputs(const task::Task& task, const task::Sizes& sizes) {
+  double bytes = 0;
+  for (const task::Tensor& tensor : task.tensors)
+    if (const auto found = task::layout(tensor, sizes); found && tensor.role != task::Role::out) bytes += static_cast<double>(found->bytes);
+  return bytes;
+}
+
+// Of a floor of physics: rates of a sheet are estimates, and bytes read twice are taken for different ones.
+constexpr double kPossiblePart = 0.7;
 
 Status case_status(const trial::CallEvidence& call, const std::string& why) {
   if (!call.skipped.empty()) return Status::skipped;
@@ -65,6 +76,10 @@ void Judge::see(const trial::CallEvidence& call) {
   report.values = call.run.values;
   report.call = call.call;
   report.sampled = call.sampled;
+  if (call.on_gpu) {
+    see_gpu(call, std::move(report));
+    return;
+  }
   if (!call.skipped.empty()) {
     report.status = Status::skipped;
     report.why = call.skipped;
@@ -91,6 +106,35 @@ void Judge::see(const trial::CallEvidence& call) {
   report.why = !why.empty() ? why : report.status == Status::unknown ? (call.sampled ? "sampled blocks only" : "did not complete") : "";
   cases_.push_back(std::move(report));
   if (call.run.measure && call.completed && !options_.only_correctness) see_measured(call);
+}
+
+// A real GPU shows how a call ends and what comes out of it; all else is the emulator's to see.
+void Judge::see_gpu(const trial::CallEvidence& call, CaseReport report) {
+  report.device = call.timed ? "gpu timed" : "gpu";
+  if (!call.skipped.empty()) {
+    report.status = Status::skipped;
+    report.why = call.skipped;
+    unproven_.push_back(fmt::format("on the GPU at {}: {}", call.run.label, call.skipped));
+    cases_.push_back(std::move(report));
+    return;
+  }
+  std::string why = judge_call(task_, call, options_.candidate, findings_);
+  const bool whole = call.completed && call.log.ending == evidence::Ending::finished && call.fault.contract.empty();
+  if (whole && call.unverified.empty()) {
+    gpu_complete_ = true;
+    const std::string wrong = numerics_.see(call, options_.candidate, report, findings_);
+    if (why.empty()) why = wrong;
+    if (call.timed && !wrong.empty()) {
+      Finding finding = make_finding("honest", {}, options_.candidate);
+      finding.message = fmt::format("the outputs of a timed call are wrong: {} [{}]", wrong, call.run.label);
+      findings_.add(std::move(finding));
+    }
+  } else if (whole) {
+    unproven_.push_back(fmt::format("numerics on the GPU at {}: {}", call.run.label, call.unverified));
+  }
+  report.status = !why.empty() ? Status::failed : whole && call.unverified.empty() ? Status::passed : Status::unknown;
+  report.why = !why.empty() ? why : call.unverified;
+  cases_.push_back(std::move(report));
 }
 
 void Judge::see_skipped(const trial::CallEvidence& call) {
@@ -153,6 +197,7 @@ void Judge::see_build(const trial::TrialResult& trial) {
     add_tensor_bytes(input, call.run.sizes);
     input.sampled_blocks = call.log.sampled_blocks;
     times_[call.run.sizes] = modelled_time(input);
+    floors_[call.run.sizes] = seen_floor_us(input, bytes_of_inputs(task_, call.run.sizes));
     for (Measurement& m : judge_performance(input, findings_)) {
       const auto [entry, fresh] = performance_.try_emplace(m.contract, m);
       const bool required = entry->second.level == Level::required || m.level == Level::required;
@@ -186,18 +231,18 @@ ContractReport Judge::report(std::string_view id) const {
     report.status = findings_.has_error(id) ? Status::failed : built_ && (id == "build" || any_complete_) ? Status::passed : Status::unknown;
     report.evidence = id == "portability" ? "ptx" : id == "build" ? "nvcc" : "process";
   } else if (id == "honest") {
-    report.status = Status::passed;
-    report.measured = "none: time is not measured here";
+    report = honest();
   } else if (id == "numerics.deterministic") {
     report.status = repeats_ == 0 ? Status::unknown : differing_.empty() ? Status::passed : Status::failed;
     report.measured = repeats_ == 0 ? "not repeated with equal inputs" : differing_.empty() ? "" : differing_;
     report.evidence = "emulator";
   } else if (id == "goal") {
     report.status = Status::unknown;
-    report.measured = "time is not measured here";
+    report.measured = not_timed_;
   } else {
-    report.status = findings_.has_error(id) ? Status::failed : any_complete_ ? Status::passed : Status::unknown;
-    report.evidence = id.starts_with("run.") ? "process" : "emulator";
+    const bool seen = any_complete_ || (id == "numerics" && gpu_complete_);
+    report.status = findings_.has_error(id) ? Status::failed : seen ? Status::passed : Status::unknown;
+    report.evidence = id.starts_with("run.") ? "process" : id == "numerics" && gpu_complete_ ? (any_complete_ ? "gpu, emulator" : "gpu") : "emulator";
   }
   if (id == "numerics") {
     const std::string own = own_bounds(task_.numerics);
@@ -218,21 +263,115 @@ ContractReport Judge::report(std::string_view id) const {
   return report;
 }
 
+// What only hardware counters tell, where ncu could read them (contracts.md: the best evidence).
+void Judge::see_counters(const trial::TrialResult& trial) {
+  if (options_.only_correctness) return;
+  for (const trial::CounterProfile& profile : trial.counters) {
+    double read = 0, active = 0, cycles = 0;
+    for (const gpu::CounterRow& kernel : profile.kernels) {
+      const auto figure = [&](const char* metric) {
+        const auto found = kernel.metrics.find(metric);
+        return found == kernel.metrics.end() ? 0 : found->second;
+      };
+      read += figure("dram__bytes_read.sum");
+      cycles += figure("sm__cycles_active.avg");
+      active += figure("sm__cycles_active.avg") * figure("smsp__issue_active.avg.pct_of_peak_sustained_active") / 100;
+    }
+    const auto put = [&](const char* contract, double value, bool larger_is_worse, std::string text) {
+      const double limit = threshold(task_, contract);
+      Measurement m;
+      m.contract = contract;
+      m.value = value;
+      m.larger_is_worse = larger_is_worse;
+      m.measured = true;
+      m.status = (larger_is_worse ? value <= limit : value >= limit) ? Status::passed : Status::failed;
+      m.text = std::move(text);
+      m.required = fmt::format(fmt::runtime(find_contract(contract)->required), limit);
+      m.evidence = "ncu";
+      if (m.status == Status::failed) {
+        Finding finding = make_finding(contract, {}, options_.candidate);
+        finding.severity = Severity::warning;
+        finding.message = fmt::format("by the hardware's counters: {}", m.text);
+        finding.measured = m.text;
+        finding.required = m.required;
+        findings_.add(std::move(finding));
+      }
+      const auto known = performance_.find(contract);
+      m.level = known == performance_.end() ? find_contract(contract)->level : known->second.level;
+      if (known == performance_.end() || known->second.evidence != "ncu" || worse(m, known->second)) performance_[contract] = std::move(m);
+    };
+    const double inputs = bytes_of_inputs(task_, profile.sizes);
+    if (read > 0 && inputs > 0) put("memory.reuse", read / inputs, true, fmt::format("{:.2f} [{}]", read / inputs, profile.label));
+    if (cycles > 0) put("compute.issue", active / cycles, false, fmt::format("{:.2f} [{}]", active / cycles, profile.label));
+  }
+}
+
+ContractReport Judge::honest() const {
+  ContractReport out;
+  out.id = "honest";
+  out.level = find_contract("honest")->level;
+  out.required = find_contract("honest")->required;
+  out.evidence = options_.gpu ? "gpu" : "";
+  out.status = findings_.has_error("honest") ? Status::failed : !options_.gpu || timed_ ? Status::passed : Status::unknown;
+  out.measured = timed_ ? time_evidence_ : options_.gpu ? not_timed_ : "none: time is not measured here";
+  return out;
+}
+
+// The measured time in place of the modelled one. What was to be measured and was not leaves no time at all: a model is no measurement.
+void Judge::see_times(const trial::TrialResult& trial, Verdict& verdict) {
+  const auto rung = std::find_if(trial.rungs.begin(), trial.rungs.end(), [](const trial::Rung& r) { return r.name == "time"; });
+  if (!options_.gpu || rung == trial.rungs.end() || rung->status == trial::RungStatus::skipped) return;
+  std::vector<const trial::Timing*> own;
+  for (const trial::Timing& timing : trial.times)
+    if (timing.name.empty()) own.push_back(&timing);
+  for (const trial::Timing* timing : own) {
+    const auto add = [&](std::string message) {
+      Finding finding = make_finding("honest", {}, options_.candidate);
+      finding.message = std::move(message) + fmt::format(" [{}]", timing->label);
+      findings_.add(std::move(finding));
+    };
+    for (const std::string& why : timing->dishonest) add(why);
+    const double floor = floors_.count(timing->sizes) ? floors_.at(timing->sizes) : 0;
+    if (timing->failure.empty() && timing->us < kPossiblePart * floor) add(fmt::format("{:.2f} us are less than physics allows: {:.2f} us for the bytes that must move", timing->us, floor));
+  }
+  const auto failed = std::find_if(own.begin(), own.end(), [](const trial::Timing* timing) { return !timing->failure.empty(); });
+  if (own.empty() || failed != own.end()) {
+    not_timed_ = "the time could not be measured: " + (own.empty() ? rung->why : (*failed)->failure);
+    verdict.time.reset();
+    return;
+  }
+  const double modelled = verdict.time ? verdict.time->us : 0;
+  double floor = 0;
+  for (const trial::Timing* timing : own) floor += floors_.count(timing->sizes) ? floors_.at(timing->sizes) : 0;
+  verdict.time = measured_time(trial.times, options_.conditions);
+  verdict.time->modelled_us = modelled;
+  verdict.time->floor_us = floor;
+  timed_ = std::all_of(own.begin(), own.end(), [](const trial::Timing* timing) { return timing->verified > 0 && timing->unverified.empty(); });
+  if (!timed_) {   // the time of an answer that nobody knows is no time
+    not_timed_ = "no output of a timed call was compared: " + own.front()->unverified;
+    verdict.time.reset();
+    return;
+  }
+  time_evidence_ = fmt::format("{} samples, {} calls verified, {:.4g} us a call in bursts by the parent's clock", verdict.time->samples, verdict.time->verified, verdict.time->back_to_back_us);
+}
+
 Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   numerics_.finish(options_.candidate, findings_);
   see_build(trial);
+  see_counters(trial);
   list_skipped();
   Verdict verdict;
   verdict.task = task_.name;
   verdict.candidate = options_.candidate;
   verdict.gpu = sheet_.name;
-  verdict.device = "emulated " + sheet_.name;
+  verdict.device = options_.gpu ? options_.conditions.gpu : "emulated " + sheet_.name;
   std::vector<std::optional<hardware::ModelledTime>> times;   // a size that did not run leaves the verdict without a time
   for (const task::Sizes& sizes : task_.measure) {
     const auto found = times_.find(sizes);
     times.push_back(found == times_.end() ? std::nullopt : found->second);
   }
   verdict.time = time_report(times);
+  see_times(trial, verdict);
   for (const trial::Rung& rung : trial.rungs) verdict.rungs.push_back({rung.name, rung_status(rung.status), rung.seconds, rung.why});
   for (const ContractRow& row : contract_table()) verdict.contracts.push_back(report(row.id));
 
@@ -242,7 +381,7 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   if (!numerics_.task_fault().empty())
     return fail(ErrorCode::bad_input, numerics_.task_fault(), {task_.path, 0, 0}, "mend the reference or the values of the inputs");
   if (verdict.status != VerdictStatus::rejected) {
-    if (const auto blind = numerics_.blind_output(); any_complete_ && blind)
+    if (const auto blind = numerics_.blind_output(); (any_complete_ || gpu_complete_) && blind)
       return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind,
                                                     "its reference is zero, constant or a copy of an input"),
                   {task_.path, 0, 0}, "give the inputs values, or add [sizes] verify, for which the output differs");

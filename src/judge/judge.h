@@ -22,6 +22,8 @@ namespace kforge::judge {
 struct JudgeOptions {
   std::string candidate;
   bool only_correctness = false;
+  bool gpu = false;                  // a real GPU takes part
+  TimeConditions conditions = {};    // of it: gpu, driver, toolkit
 };
 
 class Judge {
@@ -39,6 +41,10 @@ class Judge {
 
  private:
   void see_skipped(const trial::CallEvidence& call);
+  void see_gpu(const trial::CallEvidence& call, CaseReport report);
+  void see_counters(const trial::TrialResult& trial);
+  void see_times(const trial::TrialResult& trial, Verdict& verdict);
+  ContractReport honest() const;
   void list_skipped();
   void see_repeats(const trial::CallEvidence& call);
   void see_measured(const trial::CallEvidence& call);
@@ -56,10 +62,15 @@ class Judge {
   std::map<std::string, std::string> unknown_;       // contract -> why it could not be judged
   std::vector<ResourceReport> resources_;
   std::map<task::Sizes, std::optional<hardware::ModelledTime>> times_;   // by measure size
+  std::map<task::Sizes, double> floors_;             // of physics, by measure size, from what the candidate was seen to read
   std::vector<std::string> unproven_;
   std::vector<std::pair<std::string, std::vector<std::string>>> skipped_;   // why -> the sizes, in order
   bool built_ = false;
-  bool any_complete_ = false;                        // at least one call ran to its end on all blocks
+  bool any_complete_ = false;                        // at least one call ran to its end on all blocks of the emulated device
+  bool gpu_complete_ = false;                        // at least one call ran to its end on the real one, and was compared
+  bool timed_ = false;                               // a time was measured and is the candidate's
+  std::string not_timed_ = "time is not measured here";
+  std::string time_evidence_;                        // what the honest contract rests on
   std::uint32_t repeats_ = 0;                        // calls made again with equal inputs
   std::string differing_;                            // what then differed; empty: nothing
 };

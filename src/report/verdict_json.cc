@@ -30,7 +30,7 @@ Json json(const CaseReport& c) {
   Json tensors = Json::array();
   for (const TensorReport& tensor : c.tensors) tensors.push_back(json(tensor));
   return {{"sizes", sizes}, {"values", c.values}, {"call", c.call}, {"status", name(c.status)}, {"degenerate", c.degenerate},
-          {"sampled", c.sampled}, {"why", c.why}, {"tensors", tensors}};
+          {"sampled", c.sampled}, {"device", c.device}, {"why", c.why}, {"tensors", tensors}};
 }
 
 Json json(const ContractReport& c) {
@@ -65,6 +65,19 @@ Json resources(const Verdict& verdict) {
   return out;
 }
 
+Json json(const TimeReport& t) {
+  Json out = {{"us", number(t.us)}, {"p99_us", number(t.p99_us)}, {"spread", number(t.spread)}, {"first_call_us", number(t.first_call_us)}, {"source", t.source}, {"bottleneck", t.bottleneck}};
+  if (t.source != "measured") return out;
+  Json baselines = Json::array();
+  for (const BaselineTime& b : t.baselines) baselines.push_back({{"name", b.name}, {"us", number(b.us)}});
+  const TimeConditions& c = t.conditions;
+  out.update({{"interval", number(t.interval)}, {"launch_us", number(t.launch_us)}, {"graph_us", number(t.graph_us)}, {"back_to_back_us", number(t.back_to_back_us)}, {"modelled_us", number(t.modelled_us)},
+              {"floor_us", number(t.floor_us)}, {"samples", t.samples}, {"discarded", t.discarded}, {"verified", t.verified}, {"warm", t.warm}, {"host_bound", t.host_bound}, {"baselines", baselines},
+              {"conditions", {{"gpu", c.gpu}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"sm_mhz", number(c.sm_mhz)}, {"memory_mhz", number(c.memory_mhz)},
+                              {"temperature_c", number(c.temperature_c)}, {"power_w", number(c.power_w)}, {"power_capped", c.power_capped}}}});
+  return out;
+}
+
 }  // namespace
 
 Json report::verdict_json(const Verdict& v) {
@@ -72,9 +85,7 @@ Json report::verdict_json(const Verdict& v) {
               {"candidate", v.candidate}, {"gpu", v.gpu}, {"device", v.device}, {"unproven", v.unproven},
               {"rungs", list(v.rungs)}, {"cases", list(v.cases)}, {"contracts", list(v.contracts)}, {"findings", list(v.findings)}};
   out["time"] = nullptr;
-  if (v.time)
-    out["time"] = {{"us", number(v.time->us)}, {"p99_us", number(v.time->p99_us)}, {"spread", number(v.time->spread)},
-                   {"first_call_us", number(v.time->first_call_us)}, {"source", v.time->source}, {"bottleneck", v.time->bottleneck}};
+  if (v.time) out["time"] = json(*v.time);
   out["resources"] = resources(v);
   out["seconds"] = number(v.seconds);
   return out;

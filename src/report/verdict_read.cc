@@ -70,6 +70,7 @@ void read_into(JsonReader& reader, CaseReport& c) {
   read_name(reader, "status", c.status);
   reader.read("degenerate", c.degenerate);
   reader.read("sampled", c.sampled);
+  reader.read("device", c.device);
   reader.read("why", c.why);
   read_list(reader, "tensors", c.tensors);
 }
@@ -111,6 +112,33 @@ void read_into(JsonReader& reader, TimeReport& t) {
   reader.read("first_call_us", t.first_call_us);
   reader.read("source", t.source);
   reader.read("bottleneck", t.bottleneck);
+  reader.read("interval", t.interval);
+  reader.read("launch_us", t.launch_us);
+  reader.read("graph_us", t.graph_us);
+  reader.read("back_to_back_us", t.back_to_back_us);
+  reader.read("modelled_us", t.modelled_us);
+  reader.read("floor_us", t.floor_us);
+  reader.read("samples", t.samples);
+  reader.read("discarded", t.discarded);
+  reader.read("verified", t.verified);
+  reader.read("warm", t.warm);
+  reader.read("host_bound", t.host_bound);
+  reader.in_array("baselines", [&](JsonReader& inner) {
+    BaselineTime& baseline = t.baselines.emplace_back();
+    inner.read("name", baseline.name);
+    inner.read("us", baseline.us);
+  });
+  reader.in_object("conditions", [&](JsonReader& inner) {
+    TimeConditions& c = t.conditions;
+    inner.read("gpu", c.gpu);
+    inner.read("driver", c.driver);
+    inner.read("toolkit", c.toolkit);
+    inner.read("sm_mhz", c.sm_mhz);
+    inner.read("memory_mhz", c.memory_mhz);
+    inner.read("temperature_c", c.temperature_c);
+    inner.read("power_w", c.power_w);
+    inner.read("power_capped", c.power_capped);
+  });
 }
 
 void read_into(JsonReader& reader, ResourceReport& r) {

@@ -64,6 +64,20 @@ std::string cases_text(const Verdict& v, const TextOptions& options, const Paint
   return text;
 }
 
+std::string measurement_text(const TimeReport& t) {
+  std::string text = fmt::format("  {} L2, median of {} calls (95% interval {:.2f}%), spread {:.1f}%, p99 {:.4g} us, first call {:.4g} us, host {:.3g} us a call", t.warm ? "warm" : "cold", t.samples,
+                                 100 * t.interval, 100 * t.spread, t.p99_us, t.first_call_us, t.launch_us);
+  if (t.graph_us > 0) text += fmt::format(", in a graph {:.4g} us", t.graph_us);
+  text += fmt::format("\n  {} calls verified, {:.4g} us a call in bursts by the parent's clock", t.verified, t.back_to_back_us);
+  if (t.host_bound) text += "; the host's work takes longer than the kernels: its time counts";
+  if (t.discarded > 0) text += fmt::format("; {} calls under heat or power brake dropped", t.discarded);
+  if (t.floor_us > 0) text += fmt::format("\n  floor of physics {:.4g} us ({:.0f}% reached)", t.floor_us, 100 * t.floor_us / t.us);
+  for (const BaselineTime& b : t.baselines) text += fmt::format("\n  {} {:.4g} us: {:.2f} times as fast", printable(b.name), b.us, b.us / t.us);
+  const TimeConditions& c = t.conditions;
+  return text + fmt::format("\n  {}, driver {}, CUDA {}, SM {:.0f} MHz, memory {:.0f} MHz, {:.0f} C, {:.0f} W{}\n", printable(c.gpu), printable(c.driver), printable(c.toolkit), c.sm_mhz, c.memory_mhz, c.temperature_c,
+                            c.power_w, c.power_capped ? ", at its power cap" : "");
+}
+
 std::string answer_text(const Verdict& v, const Painter& paint) {
   const Colour colour = v.status == VerdictStatus::accepted ? Colour::green : v.status == VerdictStatus::rejected ? Colour::red : Colour::yellow;
   std::string text;
@@ -74,6 +88,7 @@ std::string answer_text(const Verdict& v, const Painter& paint) {
   if (v.time) {
     text += paint(Colour::bold, "Time") + fmt::format("  {:.4g} us, {}\n", v.time->us, printable(v.time->source));
     if (!v.time->bottleneck.empty()) text += fmt::format("  bound by {}\n", printable(v.time->bottleneck));
+    if (v.time->source == "measured") text += measurement_text(*v.time);
   }
   if (!v.unproven.empty()) {
     text += paint(Colour::bold, "Unproven") + "\n";

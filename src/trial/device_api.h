@@ -16,6 +16,25 @@ struct DeviceApi {
   int (*last_error)() = nullptr;
   const char* (*error_name)(int) = nullptr;
 
+  // What timing needs besides.
+  int (*create_event)(void**) = nullptr;
+  int (*record)(void*, void*) = nullptr;                             // cudaEventRecord
+  int (*wait_for_event)(void*) = nullptr;                            // cudaEventSynchronize
+  int (*elapsed)(float*, void*, void*) = nullptr;                    // cudaEventElapsedTime, ms
+  int (*set)(void*, int, std::size_t, void*) = nullptr;              // cudaMemsetAsync
+  int (*copy_async)(void*, const void*, std::size_t, int, void*) = nullptr;
+  int (*reset_persisting)() = nullptr;                               // cudaCtxResetPersistingL2Cache; null where it is not known
+  bool times() const { return create_event && record && wait_for_event && elapsed && set && copy_async; }
+
+  // CUDA graphs; null where they are not known.
+  int (*begin_capture)(void*, int) = nullptr;
+  int (*end_capture)(void*, void**) = nullptr;
+  int (*instantiate)(void**, void*, unsigned long long) = nullptr;
+  int (*launch_graph)(void*, void*) = nullptr;
+  int (*destroy_executable)(void*) = nullptr;
+  int (*destroy_graph)(void*) = nullptr;
+  bool graphs() const { return begin_capture && end_capture && instantiate && launch_graph && destroy_executable && destroy_graph; }
+
   // Null with NVIDIA's runtime (cudart/control.h).
   const char* (*configure)(const char*) = nullptr;
   int (*describe)(const void*, const char*, int, std::uint64_t) = nullptr;
@@ -26,6 +45,10 @@ struct DeviceApi {
   const char* (*end_call)(int) = nullptr;
   void (*reset)() = nullptr;
   bool emulated() const { return end_call != nullptr; }
+
+  // As a GPU's runtime: what steers the emulated device is forgotten, and its events tell the host's time in place of the model's. Tests run the
+  // way to a real GPU on the emulated one by it. REQUIRES: one such runtime in a process.
+  void pose_as_gpu();
 };
 
 // Empty, or why the library cannot serve. It is loaded for all that is loaded later (RTLD_GLOBAL) and stays.

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "evidence/unsupported.h"
+#include "trial/candidate_process.h"
 #include "trial/prepared_store.h"
 
 namespace kforge::trial {
@@ -49,11 +48,11 @@ Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
 class Emulation {
  public:
   Emulation(const TrialRequest& request, const EmulateOptions& options, const std::function<void(const CallEvidence&)>& on_call)
-      : request_(request), task_(*request.task), options_(options), on_call_(on_call) {}
+      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate), sampling_(task_, options.candidate) {}
 
   Expected<Rung> run() {
     const auto start = Clock::now();
-    if (auto started = start_process(worker_); !started) return Unexpected(started.error());
+    if (auto started = process_.start(); !started) return Unexpected(started.error());
     if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return Unexpected(done.error());
     if (auto done = run_measure(); !done) return Unexpected(done.error());
     if (auto done = run_around_tiles(); !done) return Unexpected(done.error());
@@ -65,30 +64,6 @@ class Emulation {
   }
 
  private:
-  Expected<void> start_process(std::unique_ptr<WorkerProcess>& place) {
-    auto worker = WorkerProcess::start(options_.candidate);
-    if (!worker) return Unexpected(worker.error());
-    place = std::move(*worker);
-    const Answer& started = place->started();
-    if (started.ok) return {};
-    if (!started.error.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the emulated device cannot be used: " + started.error);
-    load_fault_ = started.fault.contract.empty() ? ProcessFault{"interface", "the candidate cannot be loaded: " + started.error.substr(8)} : started.fault;
-    return {};
-  }
-
-  // The process for the next call, and whether it is fresh. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device
-  // error, as a GPU's context does. A call on sampled blocks has one of its own: the blocks that are left out leave the candidate's
-  // variables in a state that no whole launch would.
-  struct Place { WorkerProcess* worker = nullptr; bool fresh = false; };
-  Expected<Place> place(bool sampled) {
-    const bool fresh = sampled || renew_;
-    std::unique_ptr<WorkerProcess>& worker = sampled ? sampling_ : worker_;
-    if (fresh)
-      if (auto started = start_process(worker); !started) return Unexpected(started.error());
-    if (!sampled) renew_ = false;
-    return Place{worker.get(), fresh};
-  }
-
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
@@ -99,6 +74,10 @@ class Emulation {
       }
       Prepared prepared = references.next();
       if (prepared.error) return Unexpected(std::move(*prepared.error));
+      if (!prepared.unanswered.empty()) {   // what nobody can compare proves nothing
+        skip(job, prepared.unanswered);
+        continue;
+      }
       if (prepared.dropped) {
         new_addresses_ = true;
         continue;
@@ -231,17 +210,17 @@ class Emulation {
     out.call = job.call;
     out.sampled = sampled_blocks != 0;
     const auto start = Clock::now();
-    if (!load_fault_.contract.empty()) {
-      out.fault = load_fault_;
-      return out;
-    }
     const auto layout = lay_out(task_, job.run.sizes, false);
     if (!layout) return Unexpected(layout.error());
     const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = false, .outputs = !out.sampled, .serial = ++serial_,
                               .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
                               .schedule_seed = schedule_seed.value_or(request_.seed + job.call)};
     new_addresses_ = false;
-    auto asked = ask(*layout, prepared.inputs, job, options);
+    // A call on sampled blocks has a process of its own: the blocks that are left out leave the candidate's variables in a state that no
+    // whole launch would. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device error, as a GPU's context does.
+    CandidateProcess& process = out.sampled ? sampling_ : process_;
+    if (out.sampled) process.renew();
+    auto asked = process.ask(*layout, prepared.inputs, job.run.sizes, options, {request_.budget.call_seconds, request_.budget.call_thread_instructions, request_.stop});
     if (!asked) return Unexpected(asked.error());
     const Answer& answer = asked->answer;
     out.seconds = seconds_since(start);
@@ -252,70 +231,14 @@ class Emulation {
     } else if (!answer.ok && out.fault.contract.empty()) {
       out.skipped = "it cannot be run here: " + answer.error;
     }
-    if (answer.ok) read_answer(answer, *layout, asked->worker->arena().data(), prepared, out);
+    if (answer.ok) read_answer(answer, *layout, asked->arena, prepared, out);
     if (job.run.measure) note_tiles(job.run.sizes, out.log);
-    if (out.log.ending == Ending::trap && !out.sampled) renew_ = new_addresses_ = true;
+    if (out.log.ending == Ending::trap && !out.sampled) {
+      process_.renew();
+      new_addresses_ = true;
+    }
     out.inputs = out.sampled ? std::vector<SharedBytes>{} : std::move(prepared.inputs);
     return out;
-  }
-
-  struct Asked { Answer answer; WorkerProcess* worker = nullptr; };
-
-  // What cannot be run beside what earlier calls left behind (device memory, say) is tried again in a fresh process.
-  Expected<Asked> ask(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, const Job& job, CallOptions options) {
-    for (;;) {
-      const auto here = place(options.sampled_blocks != 0);
-      if (!here) return Unexpected(here.error());
-      if (!load_fault_.contract.empty()) return Asked{{false, {}, load_fault_, {}, {}}, here->worker};
-      SharedArena& arena = here->worker->arena();
-      if (auto reserved = arena.reserve(layout.arena_bytes); !reserved) return Unexpected(reserved.error());
-      std::size_t next_input = 0;
-      for (const TensorPlace& place : layout.places) {
-        if (!place.has_input()) continue;
-        const SharedBytes& input = inputs[next_input++];
-        std::memcpy(arena.data() + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
-      }
-      options.new_case |= here->fresh;
-      Answer answer = here->worker->call(request_text(task_, layout, job.run.sizes, options), {request_.budget.call_seconds, request_.budget.call_thread_instructions, request_.stop});
-      const bool refused = !answer.ok && answer.fault.contract.empty() && answer.undecided.empty();
-      if (!refused || here->fresh) return Asked{std::move(answer), here->worker};
-      renew_ = true;
-    }
-  }
-
-  // The text comes from the candidate's process: whatever does not read as it should is a fault of the candidate.
-  void read_answer(const Answer& answer, const CaseLayout& layout, const std::byte* arena, Prepared& prepared, CallEvidence& out) const {
-    const nlohmann::json json = nlohmann::json::parse(answer.json, nullptr, false);
-    const nlohmann::json returned = json.value("returned", nlohmann::json()), completed = json.value("completed", nlohmann::json()), detail = json.value("detail", nlohmann::json());
-    std::string error = "fields are missing";
-    const bool shaped = returned.is_number_integer() && completed.is_boolean() && detail.is_string();
-    if (!shaped || (!answer.log.empty() && !evidence::from_json(answer.log, out.log, error))) {
-      out.fault = {"run.crash", "the candidate damaged the worker: its log cannot be read (" + error + ")"};
-      return;
-    }
-    out.log.returned = returned.get<int>();
-    if (out.log.ending_detail.empty()) out.log.ending_detail = detail.get<std::string>();
-    out.completed = completed.get<bool>() && out.log.ending == Ending::finished;
-    if (out.sampled) return;
-    std::size_t next_input = 0, next_output = 0;
-    for (const TensorPlace& place : layout.places) {
-      const std::byte* back = arena + place.out;
-      if (place.has_input()) {
-        const SharedBytes& input = prepared.inputs[next_input++];
-        if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);
-      }
-      if (!place.has_output()) continue;
-      Output output{place.tensor->name, {}, {}, {}};
-      if (out.completed) output.bytes.assign(back, back + place.bytes);
-      for (auto& draw : prepared.further) output.further_references.push_back(std::move(draw[next_output]));
-      if (next_output < prepared.outputs.size()) output.reference = std::move(prepared.outputs[next_output++]);
-      out.outputs.push_back(std::move(output));
-    }
-  }
-
-  static void note_change(const std::string& name, CallEvidence& out) {
-    auto& names = out.log.changed_inputs;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
   bool stopped() {
@@ -358,13 +281,12 @@ class Emulation {
   const task::Task& task_;
   const EmulateOptions& options_;
   const std::function<void(const CallEvidence&)>& on_call_;
-  std::unique_ptr<WorkerProcess> worker_, sampling_;
+  CandidateProcess process_, sampling_;
   Rung rung_;
-  ProcessFault load_fault_;
   std::string stopped_why_;
   std::map<std::string, std::set<std::int64_t>> tiles_;   // by size name
   std::uint64_t serial_ = 0, calls_ = 0;
-  bool renew_ = false, new_addresses_ = false;
+  bool new_addresses_ = false;
 };
 
 }  // namespace

@@ -11,8 +11,10 @@
 namespace kforge::trial {
 
 inline constexpr int kSocketFd = 3, kArenaFd = 4;    // of the worker
-// The arena starts with the thread-instructions of the running call (8 bytes, kept by the emulated runtime); tensors come after.
+// The arena starts with words of 8 bytes: the thread-instructions of the running call (kept by the emulated runtime), and whether the worker waits
+// for a real GPU to finish (1) or the launcher runs (0). Tensors come after.
 inline constexpr std::uint64_t kArenaHeaderBytes = 4096;
+inline constexpr int kProgressWord = 0, kWaitingWord = 1;
 inline constexpr std::uint32_t kFrameMagic = 0x4b46524d;
 inline constexpr std::uint64_t kMaxFrameBytes = 256ull << 20;
 

@@ -77,6 +77,7 @@ void References::push(Prepared prepared) {
 
 // REQUIRES: one thread, which outlives `worker`.
 Prepared References::of_worker(std::unique_ptr<WorkerProcess>& worker, const Job& job) const {
+  if (worker && !worker->alive()) worker.reset();   // ended with a call that took too long
   if (!worker) {
     auto started = WorkerProcess::start(options_);
     if (!started) return failed(started.error());
@@ -113,6 +114,7 @@ Expected<std::vector<std::vector<double>>> References::run(WorkerProcess& worker
     if (place.has_input()) store_for_reference(place, inputs[next_input++], worker.arena().data() + place.in);
   }
   const Answer answer = worker.call(request_text(task_, *layout, job.run.sizes, {}), {call_seconds_, 0});
+  if (!answer.ok && job.run.measure && answer.fault.contract == "run.limit") return fail(ErrorCode::limit, fmt::format("the reference needs more than {:g} s", call_seconds_));
   if (!answer.ok) return Unexpected(reference_error(task_, job, answer.fault.contract.empty() ? answer.error : answer.fault.message));
   std::vector<std::vector<double>> outputs;
   for (const TensorPlace& place : layout->places)
@@ -125,8 +127,13 @@ Prepared References::prepare(WorkerProcess& worker, const Job& job) const {
   auto inputs = make_inputs(task_, job.run, false);
   if (!inputs) return failed(inputs.error());
   auto outputs = run(worker, job, *inputs);
-  if (!outputs) return failed(outputs.error());
   Prepared out;
+  if (!outputs && outputs.error().code == ErrorCode::limit) {
+    out.inputs.assign(std::make_move_iterator(inputs->begin()), std::make_move_iterator(inputs->end()));
+    out.unanswered = outputs.error().message;
+    return out;
+  }
+  if (!outputs) return failed(outputs.error());
   out.inputs.assign(std::make_move_iterator(inputs->begin()), std::make_move_iterator(inputs->end()));
   for (const std::vector<double>& values : *outputs) {
     out.dropped |= job.run.values != "declared" && !is_finite(values);

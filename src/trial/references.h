@@ -28,6 +28,7 @@ struct Prepared {
   std::vector<SharedBytes> inputs;
   std::vector<SharedList<double>> outputs;    // of the out and inout tensors, in the task's order
   std::vector<std::vector<std::vector<double>>> further;   // the same of further draws, after a case's last call (task/cases.h, draws_to_pool)
+  std::string unanswered;      // why there are no outputs: a reference that is too slow for a size that is timed
   bool dropped = false;        // adversarial values on which the reference overflows (contracts.md, "Values")
   std::optional<Error> error;
 };

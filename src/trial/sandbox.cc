@@ -9,11 +9,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 
@@ -113,15 +116,18 @@ void set_limit(decltype(RLIMIT_AS) which, rlim_t value) {
   ::setrlimit(which, &limit);
 }
 
-rlim_t address_space_in_use() {
+// The whole address space, or the private memory that can be written: proc(5), statm, first and sixth figure.
+rlim_t memory_in_use(int figure) {
   std::ifstream file("/proc/self/statm");
   rlim_t pages = 0;
-  file >> pages;
+  for (int i = 0; i < figure; ++i) file >> pages;
   return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void set_limits(const SandboxRequest& request) {
-  if (!request.real_gpu && request.memory_bytes) set_limit(RLIMIT_AS, address_space_in_use() + request.memory_bytes);
+  // NVIDIA's driver reserves addresses by the terabyte: there, what can be written is limited.
+  if (!request.real_gpu && request.memory_bytes) set_limit(RLIMIT_AS, memory_in_use(1) + request.memory_bytes);
+  if (request.real_gpu && request.memory_bytes) set_limit(RLIMIT_DATA, memory_in_use(6) + request.memory_bytes);
   if (request.cpu_seconds) set_limit(RLIMIT_CPU, request.cpu_seconds);
   set_limit(RLIMIT_FSIZE, 0);
   set_limit(RLIMIT_NOFILE, request.real_gpu ? 1024 : 64);
@@ -137,36 +143,82 @@ void drop_privileges(bool real_gpu) {
   ::syscall(SYS_capset, &header, none);
 }
 
-// Best effort: kernels before 5.13 have no Landlock. Write access falls under the handled rights and is granted nowhere.
-void restrict_files(const SandboxRequest& request) {
-  if (request.real_gpu) return;
-  landlock_ruleset_attr attributes{};
-  attributes.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;   // all rights of the first version
-  const int ruleset = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
-  if (ruleset < 0) return;
-  const auto allow = [&](const char* path, std::uint64_t access) {
-    const int fd = ::open(path, O_PATH | O_CLOEXEC);
+class Landlock {
+ public:
+  Landlock() {
+    landlock_ruleset_attr attributes{};
+    attributes.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;   // all rights of the first version
+    ruleset_ = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
+  }
+  Landlock(const Landlock&) = delete;
+  Landlock& operator=(const Landlock&) = delete;
+  ~Landlock() {
+    if (ruleset_ >= 0) ::close(ruleset_);
+  }
+  explicit operator bool() const { return ruleset_ >= 0; }
+
+  void allow(const std::string& path, std::uint64_t access) const {
+    const int fd = ::open(path.c_str(), O_PATH | O_CLOEXEC);
     if (fd < 0) return;
+    struct stat about{};
+    if (::fstat(fd, &about) == 0 && !S_ISDIR(about.st_mode)) access &= kOfFiles;   // other rights on a file are refused
     landlock_path_beneath_attr rule{};
     rule.allowed_access = access;
     rule.parent_fd = fd;
-    ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    ::syscall(SYS_landlock_add_rule, ruleset_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     ::close(fd);
-  };
-  constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
-  allow(request.object.c_str(), kRead);
-  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"}) allow(folder, kRead);
-  ::syscall(SYS_landlock_restrict_self, ruleset, 0);
-  ::close(ruleset);
+  }
+  void enforce() const { ::syscall(SYS_landlock_restrict_self, ruleset_, 0); }
+
+  static constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
+  static constexpr std::uint64_t kList = kRead | LANDLOCK_ACCESS_FS_READ_DIR;
+  static constexpr std::uint64_t kDevice = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+
+ private:
+  static constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+  int ruleset_ = -1;
+};
+
+// What NVIDIA's driver opens: its device files, its own and the kernel's descriptions of the machine. Everything of other processes, and of
+// users' folders, stays closed.
+void allow_gpu(const Landlock& landlock, const SandboxRequest& request) {
+  for (const std::string& library : request.libraries) {
+    std::error_code ignored;
+    if (!library.empty()) landlock.allow(std::filesystem::canonical(library, ignored).parent_path().string(), Landlock::kList);
+  }
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored))
+    if (entry.path().filename().string().starts_with("nvidia")) landlock.allow(entry.path().string(), entry.is_directory(ignored) ? Landlock::kDevice | Landlock::kList : Landlock::kDevice);
+  for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm"}) landlock.allow(path, Landlock::kDevice);
+  landlock.allow("/dev", LANDLOCK_ACCESS_FS_READ_DIR);
+  // All of /proc: the folder of a process has no inode that stays. Memory of processes outside is closed by Landlock itself (ptrace).
+  for (const char* path : {"/proc", "/sys", "/run", "/usr/local/nvidia", "/usr/share", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/nvidia"})
+    landlock.allow(path, Landlock::kList);
+}
+
+// Best effort: kernels before 5.13 have no Landlock. What is granted nowhere is refused, writing included.
+void restrict_files(const SandboxRequest& request) {
+  const Landlock landlock;
+  if (!landlock) return;
+  landlock.allow(request.object, Landlock::kRead);
+  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"}) landlock.allow(folder, Landlock::kRead);
+  if (request.real_gpu) allow_gpu(landlock, request);
+  landlock.enforce();
+}
+
+bool off(const SandboxRequest& request, std::string_view layer) {
+  return std::find(request.defences_off.begin(), request.defences_off.end(), layer) != request.defences_off.end();
 }
 
 // Whether an eighth of the limit can still be mapped: when not, a crash is taken for the memory's end.
 bool memory_is_left() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-  void* probe = ::mmap(nullptr, limit.rlim_cur / 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (probe == MAP_FAILED) return false;
-  ::munmap(probe, limit.rlim_cur / 8);
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(kind, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    void* probe = ::mmap(nullptr, limit.rlim_cur / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (probe == MAP_FAILED) return false;
+    ::munmap(probe, limit.rlim_cur / 8);
+  }
   return true;
 }
 
@@ -193,11 +245,17 @@ void install_reporters() {
   for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
 }
 
+void enter_sandbox_early(const SandboxRequest& request) {
+  if (!off(request, "privileges")) drop_privileges(request.real_gpu);
+  if (!off(request, "files")) restrict_files(request);
+}
+
 std::string enter_sandbox(const SandboxRequest& request) {
   ::signal(SIGPIPE, SIG_IGN);
   set_limits(request);   // reads /proc, which is closed afterwards
-  drop_privileges(request.real_gpu);
-  restrict_files(request);
+  if (!request.real_gpu) enter_sandbox_early(request);
+  if (off(request, "calls")) return {};
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);   // a filter needs it
   return load_filter(request.real_gpu);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace kforge::trial {
 
@@ -16,7 +17,13 @@ struct SandboxRequest {
   std::uint64_t memory_bytes = 0;   // address space beyond what is in use now
   std::uint64_t cpu_seconds = 0;
   bool real_gpu = false;            // NVIDIA's driver needs device files and ioctl: a list of forbidden calls instead of allowed ones
+  std::vector<std::string> libraries;       // of the real GPU, where they lie outside the system's folders
+  std::vector<std::string> defences_off;    // "files", "privileges", "calls": for tests that show what a layer is for
 };
+
+// The layers that can stand before NVIDIA's driver starts its own threads, which then have them, too: privileges and files. enter_sandbox
+// does the rest. Best effort, as both are anywhere.
+void enter_sandbox_early(const SandboxRequest& request);
 
 // Empty, or what could not be set up: then nothing may be loaded.
 std::string enter_sandbox(const SandboxRequest& request);

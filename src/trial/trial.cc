@@ -9,8 +9,10 @@
 #include "base/files.h"
 #include "ptx/checks.h"
 #include "ptx/parser.h"
-#include "task/formula.h"
+#include "trial/correct.h"
 #include "trial/emulate.h"
+#include "trial/time_candidates.h"
+#include "trial/tools.h"
 #include "trial/worker_process.h"
 
 namespace kforge::trial {
@@ -63,18 +65,7 @@ struct Builds { build::Artefact candidate, reference; };
 // Both compilers at once: they are most of a cold trial's time.
 Expected<Builds> build_both(const TrialRequest& request) {
   const task::Task& task = *request.task;
-  auto reference = std::async(std::launch::async, [&]() -> Expected<build::Artefact> {
-    build::ReferenceRequest wanted;
-    wanted.source = task.reference;
-    if (!task.formula.empty()) {
-      auto written = task::formula::write_reference(task);
-      if (!written) return Unexpected(written.error());
-      wanted.source = *written;
-    }
-    wanted.interface = reference_interface_of(task);
-    wanted.costs = request.costs;
-    return build::build_reference(wanted);
-  });
+  auto reference = std::async(std::launch::async, [&] { return build_task_reference(task, request.costs); });
   build::CandidateRequest wanted;
   wanted.source = request.candidate;
   wanted.interface = interface_of(task);
@@ -92,21 +83,64 @@ Expected<Builds> build_both(const TrialRequest& request) {
 Expected<EmulateOptions> emulate_options(const TrialRequest& request, const Builds& builds) {
   auto cases = task::make_cases(*request.task, {.seed = request.seed, .with_measure = true, .tile_sizes = {}});
   if (!cases) return Unexpected(cases.error());
-  const auto program = find_worker_program(), runtime = find_emulated_runtime();
-  if (!program) return Unexpected(program.error());
-  if (!runtime) return Unexpected(runtime.error());
+  auto workers = worker_options(request, builds.reference.shared_object);
+  if (!workers) return Unexpected(workers.error());
   EmulateOptions options;
   options.cases = std::move(*cases);
-  options.candidate.program = options.reference.program = *program;
-  options.candidate.memory_bytes = options.reference.memory_bytes = request.budget.memory_bytes;
-  options.candidate.start_seconds = options.reference.start_seconds = request.budget.call_seconds;
-  options.candidate.runtime = *runtime;
+  options.candidate = std::move(workers->candidate);
+  options.reference = std::move(workers->reference);
   options.candidate.object = builds.candidate.shared_object;
-  options.candidate.costs = options.reference.costs = request.costs;
-  options.candidate.configure = nlohmann::json{{"sheet", request.sheet_name.empty() ? request.sheet.name : request.sheet_name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
-  options.reference.reference = true;
-  options.reference.object = builds.reference.shared_object;
   return options;
+}
+
+Rung time_rung(const std::vector<Timing>& times, double seconds) {
+  Rung rung{"time", RungStatus::passed, seconds, {}};
+  for (const Timing& timing : times) {
+    if (!timing.name.empty() || (timing.failure.empty() && timing.dishonest.empty())) continue;
+    rung.status = timing.failure.empty() ? RungStatus::failed : RungStatus::unknown;
+    rung.why = fmt::format("{}: {}", timing.label, timing.failure.empty() ? timing.dishonest.front() : timing.failure);
+    break;
+  }
+  return rung;
+}
+
+Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, const EmulateOptions& emulated, TrialResult& result, const std::function<void(const CallEvidence&)>& on_call) {
+  const auto lock = lock_gpu(request.gpu->device);
+  if (!lock) return Unexpected(lock.error());
+  const bool timed = request.profile && request.time.wanted;
+  const auto correct = correct_on_gpu(request, {on_gpu(emulated.candidate, *request.gpu), emulated.reference, emulated.cases, timed}, on_call);
+  if (!correct) return Unexpected(correct.error());
+  result.rungs.push_back(*correct);
+  if (!timed) {
+    result.rungs.push_back(skipped("time", "it was not asked for"));
+    return {};
+  }
+  if (request.worth_timing && !request.worth_timing()) {
+    result.rungs.push_back(skipped("time", "the candidate is rejected already: a wrong kernel has no time"));
+    return {};
+  }
+  if (request.sanitize) {
+    const auto sanitized = sanitize_on_gpu(request, on_gpu(emulated.candidate, *request.gpu), emulated.cases, on_call);
+    if (!sanitized) return Unexpected(sanitized.error());
+    result.rungs.push_back(*sanitized);
+  }
+  const auto start = Clock::now();
+  std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}}};
+  if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
+  const TimeRequest wanted = time_request(request, std::move(contestants), emulated.candidate, emulated.reference);
+  auto times = time_contestants(wanted, [&](std::size_t contestant, const CallEvidence& call) {
+    if (contestant == 0) on_call(call);
+    else if (request.on_baseline) request.on_baseline(wanted.contestants[contestant].name, call);
+  });
+  if (!times) return Unexpected(times.error());
+  result.times = std::move(*times);
+  result.rungs.push_back(time_rung(result.times, seconds_since(start)));
+  if (request.counters) {
+    const auto profiled = profile_on_gpu(request, on_gpu(emulated.candidate, *request.gpu), result.counters);
+    if (!profiled) return Unexpected(profiled.error());
+    result.rungs.push_back(*profiled);
+  }
+  return {};
 }
 
 }  // namespace
@@ -128,7 +162,9 @@ Expected<TrialResult> run_trial(const TrialRequest& request, const std::function
   result.artefact = builds->candidate;
   result.rungs.push_back(build_rung(result.artefact, seconds_since(start)));
   if (!result.artefact.ok) {
-    for (const char* name : {"static", "emulate", "correct"}) result.rungs.push_back(skipped(name, "the candidate did not build"));
+    for (const char* name : {"static", "emulate", "correct", "time"}) {
+      if (name != std::string_view("time") || request.gpu) result.rungs.push_back(skipped(name, "the candidate did not build"));
+    }
     return result;
   }
   progress("static");
@@ -138,7 +174,11 @@ Expected<TrialResult> run_trial(const TrialRequest& request, const std::function
   auto emulated = emulate(request, *options, on_call);
   if (!emulated) return Unexpected(emulated.error());
   result.rungs.push_back(std::move(*emulated));
-  result.rungs.push_back(skipped("correct", "this needs a GPU; the rung emulate ran all sizes on the emulated one"));
+  if (!request.gpu) {
+    result.rungs.push_back(skipped("correct", "this needs a GPU; the rung emulate ran all sizes on the emulated one"));
+    return result;
+  }
+  if (auto done = run_on_gpu(request, *builds, *options, result, on_call); !done) return Unexpected(done.error());
   return result;
 }
 

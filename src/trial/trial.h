@@ -1,4 +1,4 @@
-// A trial: one candidate through the rungs build, static, emulate, correct. Each rung is independent, has a budget,
+// A trial: one candidate through the rungs build, static, emulate, correct, time. Each rung is independent, has a budget,
 // reports its figures and never hides the next. The candidate's code runs only in a worker process under limits; the expected
 // outputs are computed in another process and meet the outputs here, in the parent, and nowhere else.
 //
@@ -9,12 +9,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "build/builder.h"
 #include "evidence/launch_log.h"
+#include "gpu/device.h"
+#include "gpu/ncu.h"
+#include "gpu/nvml.h"
 #include "hardware/data_sheet.h"
 #include "ptx/module.h"
 #include "task/cases.h"
@@ -54,6 +58,9 @@ struct CallEvidence {
   std::uint32_t call = 0;               // 0-based, of run.calls
   bool sampled = false;
   bool completed = false;               // the launcher returned and outputs came back
+  bool on_gpu = false;                  // ran on a real GPU: no log beside ending and return code
+  bool timed = false;                   // its outputs are those of a call that was timed
+  std::string unverified;               // why its outputs have no reference; empty when they have
   evidence::LaunchLog log;
   std::vector<Output> outputs;
   std::vector<SharedBytes> inputs;      // in order of the task's in and inout tensors (for the copy-of-an-input rule)
@@ -73,6 +80,65 @@ struct Budget {
   std::uint64_t memory_bytes = 8ull << 30;
 };
 
+// The real GPU on which a candidate runs besides the emulated one.
+struct GpuOptions {
+  gpu::Device device;
+  std::string driver_version;
+  std::string driver, runtime;          // paths of libcuda and libcudart
+  std::shared_ptr<const gpu::Nvml> nvml;   // null: clocks and temperature are not known
+  std::vector<std::string> defences_off;   // as WorkerOptions
+};
+
+struct TimeOptions {
+  bool wanted = true;
+  double seconds = 4;                   // for the samples of one size, per contestant
+  double interval = 0.005;              // of the median, relative: then it is known well enough
+  bool warm = false;                    // L2 as the call before on the same buffers left it; else cold
+};
+
+// The state of the GPU while one contestant was timed, medians over its blocks of samples.
+struct Conditions {
+  double sm_mhz = 0, memory_mhz = 0, temperature_c = 0, power_w = 0;
+  bool power_capped = false;
+};
+
+// One contestant at one measure size. Times in microseconds.
+struct Timing {
+  std::string name;                     // "" is the candidate; else of a baseline
+  task::Sizes sizes;
+  std::string label;                    // "rows=17 cols=1000"
+  double us = 0, p99_us = 0, spread = 0, interval = 1;
+  double first_call_us = 0;             // of a fresh process, by the host's clock
+  double launch_us = 0;                 // the host's part of a call
+  double graph_us = 0;                  // replayed in a graph; 0: not done
+  double back_to_back_us = 0;           // a call in a burst of calls on different buffers, by the parent's clock
+  double fresh_us = 0;                  // median on inputs that were never seen before
+  double empty_us = 0;                  // an interval with nothing in it
+  bool warm = false;                    // L2 as TimeOptions::warm says
+  bool host_bound = false;              // us is back_to_back_us: the launcher's own work on the host takes longer than its kernels
+  std::uint64_t samples = 0, discarded = 0, verified = 0;   // discarded: taken under thermal or hardware slowdown
+  Conditions conditions;
+  std::string ended_by;                 // "interval" or "budget"
+  std::string failure;                  // why there is no time; "" when there is one
+  std::vector<std::string> dishonest;   // what speaks against the time, in sentences
+  std::string unverified;               // why no output of a timed call was compared; ""
+  std::vector<double> samples_us;
+};
+
+// Hardware counters of one call at one measure size, a row a kernel launch.
+struct CounterProfile {
+  task::Sizes sizes;
+  std::string label;
+  std::vector<gpu::CounterRow> kernels;
+};
+
+struct Baseline {
+  std::string name, source;             // source: a .cu file with the task's launcher
+  bool optional = false;                // one that does not build is left out
+  std::string pytorch = {};             // "eager" or "compile": PyTorch's operator of `pattern` in place of a source
+  std::string pattern = {};
+};
+
 struct TrialRequest {
   const task::Task* task = nullptr;
   std::string candidate;
@@ -86,6 +152,12 @@ struct TrialRequest {
   build::CompileServer* compile_server = nullptr;   // as CandidateRequest; may be null
   PreparedStore* prepared = nullptr;    // of this task: inputs and expected outputs are taken from it and kept in it; may be null
   CostLedger* costs = nullptr;          // takes what the trial used; may be null
+  std::optional<GpuOptions> gpu;        // also run and time it there
+  TimeOptions time;
+  std::vector<Baseline> baselines;      // timed in turns with the candidate
+  std::function<void(const std::string& baseline, const CallEvidence&)> on_baseline;   // outputs of a baseline's timed calls; may be empty
+  bool sanitize = false, counters = false;   // the rungs sanitize and profile, on the GPU
+  std::function<bool()> worth_timing;   // asked after the rung correct: false skips the rung time; may be empty
 };
 
 struct TrialResult {
@@ -93,6 +165,8 @@ struct TrialResult {
   std::shared_ptr<const ptx::Module> module;    // of the artefact's PTX; null when it did not build or parse
   std::string ptx_error;
   std::vector<Rung> rungs;
+  std::vector<CounterProfile> counters;
+  std::vector<Timing> times;            // of the candidate and of the baselines, by measure size
 };
 
 // Calls `on_call` once per call, in order, as soon as its outputs and references are there; what it is handed is dropped afterwards.

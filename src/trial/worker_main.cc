@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,55 +21,11 @@
 #include "trial/device_api.h"
 #include "trial/protocol.h"
 #include "trial/sandbox.h"
+#include "trial/worker_request.h"
+#include "trial/worker_timing.h"
 
 namespace kforge::trial {
 namespace {
-
-using Json = nlohmann::json;
-using Launcher = int (*)(void** arguments, void* stream);
-constexpr int kHostToDevice = 1, kDeviceToHost = 2;
-constexpr unsigned kNonBlockingStream = 1;
-
-struct TensorRequest {
-  std::string name;
-  int role = 0;                        // 0 in, 1 out, 2 inout
-  std::uint64_t bytes = 0, element_bytes = 1;
-  std::uint64_t offset_in = 0, offset_out = 0;   // in the arena
-  std::vector<std::int64_t> shape, strides;      // of a tensor with strides of its own
-  bool has_input() const { return role != 1; }
-};
-
-TensorRequest read_tensor(const Json& json) {
-  return {json.at("name"), json.at("role"), json.at("bytes"), json.at("element_bytes"), json.at("in"), json.at("out"),
-          json.value("shape", std::vector<std::int64_t>()), json.value("strides", std::vector<std::int64_t>())};
-}
-
-// The arguments after the tensors: values of their exact size.
-std::vector<std::uint64_t> read_values(const Json& json) { return json.get<std::vector<std::uint64_t>>(); }
-
-class Arena {
- public:
-  bool map(std::uint64_t bytes) {
-    bytes += kArenaHeaderBytes;
-    if (bytes <= bytes_) return true;
-    if (base_) ::munmap(base_, bytes_);
-    void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kArenaFd, 0);
-    base_ = base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
-    bytes_ = base_ ? bytes : 0;
-    return base_ != nullptr;
-  }
-  std::byte* at(std::uint64_t offset) const { return base_ + kArenaHeaderBytes + offset; }
-
-  // The header, at an address that stays.
-  static std::uint64_t* header() {
-    void* page = ::mmap(nullptr, kArenaHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kArenaFd, 0);
-    return page == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(page);
-  }
-
- private:
-  std::byte* base_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
 
 // Bytes that are NaN in every floating format, and differ from call to call: 0x7f81 and up, in 16-bit units.
 void fill_poison(std::vector<std::uint16_t>& poison, std::uint64_t call) {
@@ -79,15 +35,14 @@ void fill_poison(std::vector<std::uint16_t>& poison, std::uint64_t call) {
 
 class CandidateRunner {
  public:
-  CandidateRunner(DeviceApi api, Launcher launcher) : api_(api), launcher_(launcher) {}
+  CandidateRunner(const DeviceApi& api, Launcher launcher) : api_(api), launcher_(launcher) {}
 
   // What the runtime saw of the last call, as it tells it.
   const std::string& log() const { return log_; }
 
   Json run(const Json& request, Arena& arena) {
     log_.clear();
-    std::vector<TensorRequest> tensors;
-    for (const Json& json : request.at("tensors")) tensors.push_back(read_tensor(json));
+    const std::vector<TensorRequest> tensors = read_tensors(request);
     if (request.at("reset").get<bool>() && api_.emulated()) {
       api_.reset();
       pointers_.clear();
@@ -102,8 +57,6 @@ class CandidateRunner {
   }
 
  private:
-  static Json failure(const std::string& why) { return {{"ok", false}, {"error", why}}; }
-
   std::string allocate(const std::vector<TensorRequest>& tensors) {
     for (void* pointer : pointers_) api_.free(pointer);
     pointers_.clear();
@@ -148,7 +101,7 @@ class CandidateRunner {
     if (api_.emulated()) {
       const char* log = api_.end_call(returned);
       log_ = log ? log : "";
-    } else if (const int error = api_.synchronise(); error != 0) {
+    } else if (const int error = wait_for_device(api_); error != 0) {
       reply["completed"] = false;
       reply["detail"] = api_.error_name(error);
     }
@@ -166,7 +119,7 @@ class CandidateRunner {
     }
   }
 
-  DeviceApi api_;
+  const DeviceApi& api_;
   Launcher launcher_;
   void* stream_ = nullptr;
   std::vector<void*> pointers_;
@@ -175,8 +128,7 @@ class CandidateRunner {
 
 // The reference works on copies of its own, so that writing past one does not reach another.
 Json run_reference(Launcher launcher, const Json& request, Arena& arena) {
-  std::vector<TensorRequest> tensors;
-  for (const Json& json : request.at("tensors")) tensors.push_back(read_tensor(json));
+  const std::vector<TensorRequest> tensors = read_tensors(request);
   std::vector<std::vector<std::uint64_t>> buffers;
   std::vector<void*> pointers;
   for (const TensorRequest& tensor : tensors) {
@@ -202,27 +154,54 @@ void answer(std::uint64_t nonce, const Json& json, const std::string& log = {}) 
   if (!send_frame(kSocketFd, header, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + log)) ::_exit(0);
 }
 
+// NVIDIA's runtime sees one GPU, and leaves no files.
+void show_one_gpu(const Json& start) {
+  ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  if (const std::string gpu = start.at("gpu"); !gpu.empty()) ::setenv("CUDA_VISIBLE_DEVICES", gpu.c_str(), 1);
+  // Found by the parent: the runtime asks for it by name, and what is open already answers to that.
+  if (const std::string driver = start.at("driver"); !driver.empty()) dlopen(driver.c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+// Empty, or why. A context is made before the sandbox closes: afterwards the driver needs little more than ioctl.
+std::string open_gpu(const Json& start, DeviceApi& api) {
+  if (api.emulated()) {
+    if (const char* why = api.configure(start.at("configure").get_ref<const std::string&>().c_str()); why && *why) return why;
+    api.pose_as_gpu();
+  }
+  int error = api.free(nullptr);
+  if (error == 0) error = api.synchronise();
+  ::clearenv();
+  return error == 0 ? std::string() : api.error_name(error);
+}
+
+std::string open_emulated(const Json& start, DeviceApi& api) {
+  if (const char* why = api.configure(start.at("configure").get_ref<const std::string&>().c_str()); why && *why) return why;
+  if (api.show_progress) api.show_progress(Arena::header());
+  return {};
+}
+
 // Empty, or why. The libraries that objects need are loaded before, so that the object is the only file opened inside.
 std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
-  const bool reference = start.at("mode") == "reference";
-  if (!reference) {
+  const std::string mode = start.at("mode"), object = start.at("object");
+  SandboxRequest sandbox{object, start.at("memory_bytes"), start.at("cpu_seconds"), mode == "gpu", {}, start.at("defences_off").get<std::vector<std::string>>()};
+  if (mode == "gpu") {
+    show_one_gpu(start);
+    sandbox.libraries = {start.at("runtime"), start.at("driver")};
+    enter_sandbox_early(sandbox);
+  }
+  if (mode != "reference") {
     if (std::string why = load_device_api(start.at("runtime"), api); !why.empty()) return why;
-    if (api.emulated()) {
-      if (const char* why = api.configure(start.at("configure").get_ref<const std::string&>().c_str()); why && *why) return why;
-      if (api.show_progress) api.show_progress(Arena::header());
-    } else if (api.synchronise() != 0) {
-      return "the GPU cannot be used";
-    }
+    if (mode != "gpu" && !api.emulated()) return "this is no emulated runtime";
+    if (std::string why = mode == "gpu" ? open_gpu(start, api) : open_emulated(start, api); !why.empty()) return why;
   }
   for (const char* library : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1"}) dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  const std::string object = start.at("object");
-  const bool real_gpu = !reference && !api.emulated();
-  if (std::string why = enter_sandbox({object, start.at("memory_bytes"), start.at("cpu_seconds"), real_gpu}); !why.empty()) return why;
+  if (std::string why = enter_sandbox(sandbox); !why.empty()) return why;
   void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return std::string("object: ") + dlerror();
   launcher = reinterpret_cast<Launcher>(dlsym(handle, "kforge_call"));
   if (!launcher) return "object: it has no trampoline";
-  return real_gpu ? std::string() : close_file_system();
+  return mode == "gpu" ? std::string() : close_file_system();
 }
 
 // Alone in the world: dies with the parent, sees none of its descriptors.
@@ -247,6 +226,7 @@ int serve() {
   if (!why.empty()) return 0;
   const bool reference = start.at("mode") == "reference";
   CandidateRunner runner(api, launcher);
+  TimedCalls timed(api, launcher);
   Arena arena;
   while (receive_frame(kSocketFd, header, text) && header.kind == FrameKind::call) {
     const Json request = Json::parse(text);
@@ -254,16 +234,44 @@ int serve() {
       answer(header.nonce, {{"ok", false}, {"error", "memory"}});
       continue;
     }
-    const Json reply = reference ? run_reference(launcher, request, arena) : runner.run(request, arena);
+    const Json reply = reference ? run_reference(launcher, request, arena) : request.contains("time") ? timed.run(request, arena) : runner.run(request, arena);
     answer(header.nonce, reply, runner.log());
   }
   return 0;
+}
+
+// One call for a tool that watches the process from within (ncu, compute-sanitizer): what the parent would send stands in files. The tool's own threads
+// and sockets leave room for limits only, so that this is for candidates that have passed the sandbox.
+int run_once(const std::string& request_file, const std::string& arena_file) {
+  std::ifstream file(request_file);
+  const Json whole = Json::parse(file);
+  const int fd = ::open(arena_file.c_str(), O_RDWR);
+  if (fd < 0 || (fd != kArenaFd && ::dup2(fd, kArenaFd) < 0)) return 2;
+  DeviceApi api;
+  const Json& start = whole.at("start");
+  show_one_gpu(start);
+  if (!load_device_api(start.at("runtime"), api).empty()) return 2;
+  if (!open_gpu(start, api).empty()) return 2;
+  void* handle = dlopen(start.at("object").get_ref<const std::string&>().c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto launcher = handle ? reinterpret_cast<Launcher>(dlsym(handle, "kforge_call")) : nullptr;
+  Arena arena;
+  if (!launcher || !arena.map(whole.at("request").at("arena_bytes"))) return 2;
+  CandidateRunner runner(api, launcher);
+  const Json answer = runner.run(whole.at("request"), arena);
+  return answer.value("completed", false) && answer.value("returned", 1) == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace kforge::trial
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "run") {
+    try {
+      return kforge::trial::run_once(argv[2], argv[3]);   // a tool reports as the process ends
+    } catch (const std::exception&) {
+      return 3;
+    }
+  }
   if (argc != 2) return 2;   // started by Kernel Forge alone; the argument is the parent's process id
   kforge::trial::detach(static_cast<pid_t>(std::atol(argv[1])));
   try {

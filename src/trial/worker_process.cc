@@ -27,6 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 constexpr std::size_t kPrintedBytes = 4096;
+constexpr double kTakeDownSeconds = 30;        // for a process on a GPU to be gone after it was killed
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -131,7 +132,8 @@ Expected<SharedArena> SharedArena::create() {
 }
 
 std::byte* SharedArena::data() const { return data_ + kArenaHeaderBytes; }
-std::uint64_t& SharedArena::progress() const { return *reinterpret_cast<std::uint64_t*>(data_); }
+std::uint64_t& SharedArena::progress() const { return reinterpret_cast<std::uint64_t*>(data_)[kProgressWord]; }
+bool SharedArena::waiting() const { return std::atomic_ref(reinterpret_cast<std::uint64_t*>(data_)[kWaitingWord]).load(std::memory_order_relaxed) != 0; }
 
 SharedArena::SharedArena(SharedArena&& other) noexcept
     : fd_(std::move(other.fd_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -153,6 +155,11 @@ Expected<void> SharedArena::reserve(std::uint64_t bytes) {
   size_ = data_ ? rounded : 0;
   if (!data_) return fail(ErrorCode::failed, std::string("shared memory cannot be mapped: ") + std::strerror(errno));
   return {};
+}
+
+std::string start_text(const WorkerOptions& options) {
+  return Json{{"mode", options.reference ? "reference" : options.gpu ? "gpu" : "candidate"}, {"runtime", options.runtime}, {"object", options.object}, {"configure", options.configure},
+              {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}, {"gpu", options.gpu_uuid}, {"driver", options.driver}, {"defences_off", options.defences_off}}.dump();
 }
 
 Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOptions& options) {
@@ -182,10 +189,14 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   std::string parent = std::to_string(::getpid()), program = options.program, locale = "LC_ALL=C";
-  char* arguments[] = {program.data(), parent.data(), nullptr};
-  char* environment[] = {locale.data(), nullptr};
+  std::vector<std::string> more_arguments = options.arguments, more_environment = options.environment;
+  std::vector<char*> arguments = {program.data()}, environment = {locale.data()};
+  for (std::string& argument : more_arguments) arguments.push_back(argument.data());
+  for (std::string& variable : more_environment) environment.push_back(variable.data());
+  arguments.insert(arguments.end(), {parent.data(), nullptr});
+  environment.push_back(nullptr);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(ErrorCode::missing, fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)), {}, "build or install Kernel Forge again");
@@ -195,15 +206,14 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   worker->output_ = std::move(read_end);
   worker->pid_ = pid;
   worker->memory_bytes_ = options.memory_bytes;
-  worker->stage_ = options.reference ? "reference" : "emulate";
+  worker->stage_ = options.reference ? "reference" : options.gpu ? "gpu" : "emulate";
   worker->costs_ = options.costs;
-  const Json json = {{"mode", options.reference ? "reference" : "candidate"}, {"runtime", options.runtime}, {"object", options.object},
-                     {"configure", options.configure}, {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}};
+  worker->gpu_ = options.gpu;
   theirs.reset();
   high_socket.reset();
   write_end.reset();
   high_pipe.reset();
-  worker->started_ = worker->exchange(static_cast<std::uint32_t>(FrameKind::start), json.dump(), {options.start_seconds, 0});
+  worker->started_ = worker->exchange(static_cast<std::uint32_t>(FrameKind::start), start_text(options), {options.start_seconds, 0});
   return worker;
 }
 
@@ -281,7 +291,10 @@ void WorkerProcess::reap(bool kill) {
   for (int i = 0; !kill && i < 100 && !take_status(WNOHANG); ++i) ::poll(nullptr, 0, 5);
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
-    take_status(0);
+    // A driver that takes down a context that hangs may need seconds; one that has lost its device may never come back.
+    const auto start = Clock::now();
+    while (!take_status(gpu_ ? WNOHANG : 0) && seconds_since(start) < kTakeDownSeconds) ::poll(nullptr, 0, 2);
+    pid_ = -1;
     if (!kill) status_ = -1;   // it lived on with its socket closed
   }
   if (output_) drain_output();
@@ -311,7 +324,9 @@ Answer WorkerProcess::ended() {
 }
 
 Answer WorkerProcess::over_time(double seconds, bool asleep) {
+  const bool waited = gpu_ && arena_.waiting();
   reap(true);
+  if (waited) return fault("run.hang", fmt::format("the kernels did not end within {} on the GPU", human_seconds(seconds)));
   if (asleep) return fault("run.hang", fmt::format("the launcher did not return within {} and its process did nothing meanwhile", human_seconds(seconds)));
   return fault("run.limit", fmt::format("the launcher did not return within {}; nothing wrong was seen until then (a larger budget: --call-seconds)", human_seconds(seconds)));
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/costs.h"
 #include "base/error.h"
@@ -34,6 +35,7 @@ class SharedArena {
   Expected<void> reserve(std::uint64_t bytes);   // old contents stay; addresses change
   std::byte* data() const;                       // of the tensors
   std::uint64_t& progress() const;               // thread-instructions of the running call, written by the other side
+  bool waiting() const;                          // the other side waits for a real GPU
   int fd() const { return fd_.get(); }
 
  private:
@@ -45,10 +47,14 @@ class SharedArena {
 
 struct WorkerOptions {
   bool reference = false;
-  std::string program;           // kforge-worker
+  std::string program;           // kforge-worker, or another that speaks its protocol
+  std::vector<std::string> arguments, environment;   // of another one, before the parent's process id; "NAME=value"
   std::string runtime;           // libcudart; unused by references
   std::string object;
   std::string configure;         // JSON for kforge_cudart_configure
+  bool gpu = false;              // on a real GPU: `runtime` is NVIDIA's
+  std::string gpu_uuid, driver;  // which one, and the path of libcuda; "": as the runtime finds them
+  std::vector<std::string> defences_off;   // layers of the sandbox (sandbox.h); for tests
   std::uint64_t memory_bytes = 8ull << 30;
   double start_seconds = 20;
   CostLedger* costs = nullptr;   // takes the process' time when it has ended; may be null
@@ -62,6 +68,9 @@ struct Answer {
   std::string undecided;         // it was stopped after so long that nobody waits, within its budget of thread-instructions
   std::string log = {};          // of a reply: what the emulated runtime saw
 };
+
+// What a worker is told at its start, as JSON.
+std::string start_text(const WorkerOptions& options);
 
 // What a call may cost: it is over its budget when it is over both (contracts.md, "The verdict").
 struct CallLimit {
@@ -103,6 +112,7 @@ class WorkerProcess {
   const char* stage_ = "";
   CostLedger* costs_ = nullptr;
   double waited_s_ = 0;                            // for its answers
+  bool gpu_ = false;
   std::string printed_;                            // the end of what it wrote to its standard streams
   Answer started_;
 };

@@ -59,8 +59,17 @@ class Worker : public ::testing::Test {
     return object.string();
   }
 
-  std::unique_ptr<WorkerProcess> start(const std::string& object, std::uint64_t memory = 1ull << 30) {
+  std::unique_ptr<WorkerProcess> start(const std::string& object, std::uint64_t memory = 1ull << 30) { return start(object, memory, {}); }
+
+  // As on a real GPU, whose runtime the fake one poses as.
+  std::unique_ptr<WorkerProcess> start_on_gpu(const std::string& object, std::vector<std::string> defences_off = {}) {
     WorkerOptions options;
+    options.gpu = true;
+    options.defences_off = std::move(defences_off);
+    return start(object, 1ull << 30, options);
+  }
+
+  std::unique_ptr<WorkerProcess> start(const std::string& object, std::uint64_t memory, WorkerOptions options) {
     options.program = KFORGE_BINARY_DIR "/bin/kforge-worker";
     options.runtime = KFORGE_BINARY_DIR "/bin/libkforge_fake_cudart.so";
     options.object = object;
@@ -224,6 +233,63 @@ TEST_F(Worker, ADeviceTooSlowToWaitForIsNeitherRightNorWrong) {
   EXPECT_EQ(answer.fault.contract, "");
   EXPECT_THAT(answer.undecided, HasSubstr("of 100.0 G thread-instructions"));
   EXPECT_FALSE(worker->alive());
+}
+
+TEST_F(Worker, OnAGpuACallIsMadeAndAnswered) {
+  auto worker = start_on_gpu(build("", "const float* x = *(const float**)a[0]; float* y = *(float**)a[1]; int n = *(int*)a[2]; for (int i = 0; i < n; ++i) y[i] = 2 * x[i];"));
+  ASSERT_TRUE(worker->started().ok) << worker->started().error << worker->started().fault.message;
+  const Answer answer = call(*worker);
+  ASSERT_TRUE(answer.ok) << answer.error << answer.fault.message;
+  EXPECT_EQ(Json::parse(answer.json).at("log"), "") << "nothing steers or watches the device";
+}
+
+// Each act fails there, and succeeds where the layer that is against it is off: what the layer is for.
+struct Layer { const char* name; const char* layer; const char* before; const char* body; };
+
+class GpuSandbox : public Worker, public ::testing::WithParamInterface<Layer> {};
+
+TEST_P(GpuSandbox, ALayerStopsWhatItIsFor) {
+  const std::string object = build(GetParam().before, GetParam().body);
+  auto with = start_on_gpu(object);
+  ASSERT_TRUE(with && with->started().ok) << with->started().error << with->started().fault.message;
+  const Answer stopped = call(*with);
+  EXPECT_TRUE(!stopped.ok || Json::parse(stopped.json).at("returned") != 42) << "the defence does not hold";
+  EXPECT_TRUE(stopped.ok || stopped.fault.contract == "run.crash") << stopped.fault.message << stopped.error;
+  auto without = start_on_gpu(object, {GetParam().layer});
+  ASSERT_TRUE(without && without->started().ok) << without->started().error << without->started().fault.message;
+  const Answer done = call(*without);
+  ASSERT_TRUE(done.ok) << done.fault.message << done.error;
+  EXPECT_EQ(Json::parse(done.json).at("returned"), 42);
+}
+
+INSTANTIATE_TEST_SUITE_P(Objects, GpuSandbox, ::testing::Values(
+    Layer{"reads_users_files", "files", "", "return open(\"/etc/passwd\", O_RDONLY) >= 0 ? 42 : 1;"},
+    Layer{"lists_folders", "files", "", "return open(\"/tmp\", O_RDONLY | O_DIRECTORY) >= 0 ? 42 : 1;"},
+    Layer{"starts_a_process", "calls", "", "int p = fork(); if (p == 0) _exit(0); int s; return p > 0 && waitpid(p, &s, 0) == p ? 42 : 1;"},
+    Layer{"opens_a_socket", "calls", "", "return socket(AF_INET, SOCK_STREAM, 0) >= 0 ? 42 : 1;"}),
+    [](const auto& layer) { return layer.param.name; });
+
+TEST_F(Worker, OnAGpuHostMemoryIsLimited) {
+  auto worker = start_on_gpu(build("", "for (int i = 0; i < 1024; ++i) memset(malloc(16 << 20), 1, 4096);"));
+  ASSERT_TRUE(worker && worker->started().ok) << worker->started().error;
+  EXPECT_EQ(call(*worker).fault.contract, "run.limit");
+}
+
+TEST_F(Worker, KernelsThatNeverEndAreAHang) {
+  auto worker = start_on_gpu(build("", "auto hang = (void (*)(double))dlsym(RTLD_DEFAULT, \"kforge_fake_hang\"); hang(30); return 0;"));
+  ASSERT_TRUE(worker && worker->started().ok) << worker->started().error;
+  const Answer answer = call(*worker, {1, 0});
+  EXPECT_EQ(answer.fault.contract, "run.hang") << answer.fault.message;
+  EXPECT_THAT(answer.fault.message, HasSubstr("did not end within"));
+}
+
+TEST_F(Worker, AnErrorOfTheDeviceIsTold) {
+  auto worker = start_on_gpu(build("", "auto fail = (void (*)(int))dlsym(RTLD_DEFAULT, \"kforge_fake_fail\"); fail(700); return 0;"));
+  ASSERT_TRUE(worker && worker->started().ok) << worker->started().error;
+  const Answer answer = call(*worker);
+  ASSERT_TRUE(answer.ok) << answer.error;
+  EXPECT_EQ(Json::parse(answer.json).at("completed"), false);
+  EXPECT_EQ(Json::parse(answer.json).at("detail"), "cudaErrorFake");
 }
 
 TEST_F(Worker, AHostileObjectDisturbsNoOther) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "cudart/control.h"
@@ -15,6 +16,14 @@ void* stream;
 std::uint64_t launches, sampled;
 std::uint64_t* progress;
 std::string log_text;
+double busy_until;
+int sticky;
+
+double clock_now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 }  // namespace
 
 extern "C" {
@@ -22,7 +31,10 @@ int cudaMalloc(void** p, std::size_t n) { *p = std::malloc(n + 1); return *p ? 0
 int cudaFree(void* p) { std::free(p); return 0; }
 int cudaMemcpy(void* to, const void* from, std::size_t n, int) { std::memcpy(to, from, n); return 0; }
 int cudaStreamCreateWithFlags(void** s, unsigned) { static int one; *s = &one; return 0; }
-int cudaDeviceSynchronize() { return 0; }
+int cudaDeviceSynchronize() {
+  while (clock_now() < busy_until) {}
+  return sticky;
+}
 int cudaGetLastError() { return 0; }
 const char* cudaGetErrorName(int) { return "cudaErrorFake"; }
 void** __cudaRegisterFatBinary(void*) { static void* handle; return &handle; }
@@ -45,6 +57,9 @@ const char* kforge_cudart_configure(const char*) { return nullptr; }
 int kforge_cudart_describe(const void*, const char*, int, std::uint64_t) { return 1; }
 void kforge_cudart_show_progress(std::uint64_t* counter) { progress = counter; }
 void kforge_fake_advance(std::uint64_t thread_instructions) { __atomic_fetch_add(progress, thread_instructions, __ATOMIC_RELAXED); }
+// A kernel that runs on for so long, at most; an error that sticks to the context.
+void kforge_fake_hang(double seconds) { busy_until = clock_now() + seconds; }
+void kforge_fake_fail(int error) { sticky = error; }
 void kforge_cudart_begin_call(void*, std::uint64_t, double, std::uint64_t blocks) { launches = 0; sampled = blocks; }
 void kforge_cudart_mark_uninitialised(const void*, std::size_t) {}
 const char* kforge_cudart_end_call(int returned) {

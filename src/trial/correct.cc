@@ -1,0 +1,140 @@
+#include "trial/correct.h"
+
+#include <chrono>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "trial/candidate_process.h"
+
+namespace kforge::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using evidence::Ending;
+
+class GpuRun {
+ public:
+  GpuRun(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call)
+      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate) {}
+
+  Expected<Rung> run() {
+    const auto start = Clock::now();
+    rung_.name = "correct";
+    rung_.status = RungStatus::passed;
+    if (auto started = process_.start(); !started) return Unexpected(started.error());
+    for (const bool measure : {false, true}) {
+      if (measure && options_.skip_measure) continue;
+      if (auto done = run_jobs(jobs_of(options_.cases, measure)); !done) return Unexpected(done.error());
+    }
+    if (calls_ == 0 && rung_.status == RungStatus::passed) rung_ = {"correct", RungStatus::skipped, 0, stopped_why_.empty() ? "no case was run" : stopped_why_};
+    rung_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return rung_;
+  }
+
+ private:
+  Expected<void> run_jobs(const std::vector<Job>& jobs) {
+    if (jobs.empty()) return {};
+    References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
+    for (const Job& job : jobs) {
+      if (stopped()) {
+        skip(job, stopped_why_);
+        continue;
+      }
+      Prepared prepared = references.next();
+      if (prepared.error) return Unexpected(std::move(*prepared.error));
+      if (prepared.dropped) continue;
+      if (request_.progress) request_.progress(fmt::format("correct {}{}", job.run.label, job.run.calls > 1 ? fmt::format(" call {} of {}", job.call + 1, job.run.calls) : ""));
+      if (auto done = run_call(job, std::move(prepared)); !done) return done;
+    }
+    return {};
+  }
+
+  Expected<void> run_call(const Job& job, Prepared prepared) {
+    CallEvidence out;
+    out.run = job.run;
+    out.call = job.call;
+    out.on_gpu = true;
+    out.unverified = prepared.unanswered;
+    const auto layout = lay_out(task_, job.run.sizes, false);
+    if (!layout) return Unexpected(layout.error());
+    const CallOptions options{.new_case = job.call == 0, .reset = false, .outputs = true, .serial = ++serial_, .thread_instructions = 0, .sampled_blocks = 0,
+                              .seconds = request_.budget.call_seconds, .schedule_seed = request_.seed};
+    const auto start = Clock::now();
+    auto asked = process_.ask(*layout, prepared.inputs, job.run.sizes, options, {request_.budget.call_seconds, 0, request_.stop});
+    if (!asked) return lost(job, asked.error());
+    const Answer& answer = asked->answer;
+    out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    out.fault = answer.fault;
+    if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run on this GPU: " + (answer.error.empty() ? answer.undecided : answer.error);
+    if (answer.ok) {
+      read_answer(answer, *layout, asked->arena, prepared, out);
+      note_gpu_error(out);
+      if (out.log.ending != Ending::finished) process_.renew();   // the error sticks to the context
+    }
+    out.inputs = std::move(prepared.inputs);
+    report(std::move(out));
+    return {};
+  }
+
+  // The first context could be made: what the candidate did since is why none can any more.
+  Expected<void> lost(const Job& job, const Error& error) {
+    fail_rung(job.run, error.message, true, RungStatus::unknown);
+    skip(job, error.message);
+    return {};
+  }
+
+  bool stopped() {
+    if (stopped_why_.empty() && request_.stop && request_.stop()) stopped_why_ = "not run: the trial was ended early";
+    return !stopped_why_.empty();
+  }
+
+  void report(CallEvidence call) {
+    ++calls_;
+    if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
+    else if (!call.skipped.empty()) fail_rung(call.run, call.skipped, false, RungStatus::unknown);
+    else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
+    else if (call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    on_call_(call);
+  }
+
+  void fail_rung(const task::Case& run, const std::string& what, bool stop, RungStatus status = RungStatus::failed) {
+    if (rung_.status != RungStatus::failed) {
+      rung_.why = fmt::format("{}: {}", run.label, what);
+      rung_.status = status;
+    }
+    if (stop) stopped_why_ = fmt::format("not run: {} ended the trial ({})", run.label, what);
+  }
+
+  void skip(const Job& job, const std::string& why) {
+    CallEvidence out;
+    out.run = job.run;
+    out.call = job.call;
+    out.on_gpu = true;
+    out.skipped = why;
+    on_call_(out);
+  }
+
+  const TrialRequest& request_;
+  const task::Task& task_;
+  const CorrectOptions& options_;
+  const std::function<void(const CallEvidence&)>& on_call_;
+  CandidateProcess process_;
+  Rung rung_;
+  std::string stopped_why_;
+  std::uint64_t serial_ = 0, calls_ = 0;
+};
+
+}  // namespace
+
+void note_gpu_error(CallEvidence& call) {
+  if (call.completed || !call.fault.contract.empty() || call.log.ending != Ending::finished) return;
+  call.log.ending = Ending::trap;
+  call.log.ending_detail = "the GPU reports " + (call.log.ending_detail.empty() ? "an error" : call.log.ending_detail);
+}
+
+Expected<Rung> correct_on_gpu(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call) {
+  return GpuRun(request, options, on_call).run();
+}
+
+}  // namespace kforge::trial

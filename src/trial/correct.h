@@ -1,0 +1,25 @@
+// The rung "correct": every case on the real GPU, in a process of its own. Errors of the device, hangs and lost contexts are outcomes of the
+// candidate: the next case, and the next candidate, start in a fresh context.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "trial/references.h"
+#include "trial/trial.h"
+
+namespace kforge::trial {
+
+struct CorrectOptions {
+  WorkerOptions candidate, reference;
+  std::vector<task::Case> cases;
+  bool skip_measure = false;       // the rung time verifies them
+};
+
+// Errors: the GPU cannot be used at all, or the task's reference is wrong; never what the candidate did.
+Expected<Rung> correct_on_gpu(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call);
+
+// A call on the GPU that did not complete: "the GPU reports cudaErrorIllegalAddress".
+void note_gpu_error(CallEvidence& call);
+
+}  // namespace kforge::trial

@@ -1,0 +1,117 @@
+#include "trial/time_candidates.h"
+
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "task/formula.h"
+#include "trial/worker_process.h"
+
+namespace kforge::trial {
+namespace {
+
+// Inputs of timed calls are such as no candidate can have been made for.
+std::uint64_t fresh_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Expected<build::Artefact> build_task_reference(const task::Task& task, CostLedger* costs) {
+  build::ReferenceRequest wanted;
+  wanted.source = task.reference;
+  if (!task.formula.empty()) {
+    auto written = task::formula::write_reference(task);
+    if (!written) return Unexpected(written.error());
+    wanted.source = *written;
+  }
+  wanted.interface = reference_interface_of(task);
+  wanted.costs = costs;
+  return build::build_reference(wanted);
+}
+
+Expected<Workers> worker_options(const TrialRequest& request, const std::string& reference) {
+  const auto program = find_worker_program(), runtime = find_emulated_runtime();
+  if (!program) return Unexpected(program.error());
+  if (!runtime) return Unexpected(runtime.error());
+  Workers out;
+  out.candidate.program = out.reference.program = *program;
+  out.candidate.memory_bytes = out.reference.memory_bytes = request.budget.memory_bytes;
+  out.candidate.start_seconds = out.reference.start_seconds = request.budget.call_seconds;
+  out.candidate.runtime = *runtime;
+  out.candidate.configure = nlohmann::json{{"sheet", request.sheet_name.empty() ? request.sheet.name : request.sheet_name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
+  out.candidate.costs = out.reference.costs = request.costs;
+  out.reference.reference = true;
+  out.reference.object = reference;
+  return out;
+}
+
+WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu) {
+  constexpr double kStartSeconds = 60;   // of a driver that wakes up many GPUs
+  options.gpu = true;
+  options.runtime = gpu.runtime;
+  options.driver = gpu.driver;
+  options.gpu_uuid = gpu.device.uuid;
+  options.defences_off = gpu.defences_off;
+  options.start_seconds = std::max(options.start_seconds, kStartSeconds);
+  return options;
+}
+
+Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants) {
+  for (const Baseline& baseline : request.baselines) {
+    if (!baseline.pytorch.empty()) {
+      contestants.push_back({baseline.name, {}, baseline.pytorch, baseline.pattern});
+      continue;
+    }
+    build::CandidateRequest wanted;
+    wanted.source = baseline.source;
+    wanted.interface = interface_of(*request.task);
+    wanted.sm = request.sheet.sm();
+    wanted.flags = request.task->flags;
+    const auto built = build::build_candidate(wanted);
+    if (!built) return Unexpected(built.error());
+    if (!built->ok && baseline.optional) continue;
+    if (!built->ok) return fail(ErrorCode::bad_input, "it does not build", {baseline.source, 0, 0}, "kforge check says why");
+    contestants.push_back({baseline.name, built->shared_object, {}, {}});
+  }
+  return {};
+}
+
+TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> contestants, const WorkerOptions& candidate, const WorkerOptions& reference) {
+  TimeRequest out;
+  out.task = request.task;
+  out.contestants = std::move(contestants);
+  out.sizes = request.task->measure;
+  out.worker = on_gpu(candidate, *request.gpu);
+  out.reference = reference;
+  out.gpu = *request.gpu;
+  out.options = request.time;
+  out.call_seconds = request.budget.call_seconds;
+  out.seed = fresh_seed();
+  out.progress = request.progress;
+  out.stop = request.stop;
+  return out;
+}
+
+Expected<SourceTimes> time_sources(const TrialRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
+  if (request.progress) request.progress("build");
+  const auto reference = build_task_reference(*request.task, request.costs);
+  if (!reference) return Unexpected(reference.error());
+  std::vector<Contestant> contestants;
+  if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
+  const auto workers = worker_options(request, reference->shared_object);
+  if (!workers) return Unexpected(workers.error());
+  const auto lock = lock_gpu(request.gpu->device);
+  if (!lock) return Unexpected(lock.error());
+  const TimeRequest wanted = time_request(request, std::move(contestants), workers->candidate, workers->reference);
+  SourceTimes out;
+  out.copy_bytes_per_s = measure_copy(wanted).value_or(0);
+  auto times = time_contestants(wanted, on_call);
+  if (!times) return Unexpected(times.error());
+  out.times = std::move(*times);
+  return out;
+}
+
+}  // namespace kforge::trial

@@ -1,0 +1,32 @@
+// From sources to timings: what the rungs of a trial and `bench` share around time_contestants.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trial/time.h"
+#include "trial/worker_process.h"
+
+namespace kforge::trial {
+
+// The task's reference, from its file or its formula. Errors: as build_reference.
+Expected<build::Artefact> build_task_reference(const task::Task& task, CostLedger* costs);
+
+// Of a candidate on the emulated device, but for its object, and of the reference. Errors: missing.
+struct Workers { WorkerOptions candidate, reference; };
+Expected<Workers> worker_options(const TrialRequest& request, const std::string& reference);
+WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu);
+
+// Adds the request's baselines. Errors: bad_input for a source that does not build.
+Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants);
+TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> contestants, const WorkerOptions& candidate, const WorkerOptions& reference);
+
+struct SourceTimes {
+  std::vector<Timing> times;             // one per baseline and size, sizes first
+  double copy_bytes_per_s = 0;           // as measure_copy; 0: it could not be measured
+};
+// The request's baselines alone. REQUIRES: request.gpu. Errors: as time_contestants and build_baselines.
+Expected<SourceTimes> time_sources(const TrialRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
+
+}  // namespace kforge::trial

@@ -1,0 +1,299 @@
+#include "trial/timed_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/paths.h"
+#include "gpu/statistics.h"
+#include "trial/candidate_process.h"
+
+namespace kforge::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr std::uint64_t kFlushes = 3;                   // times the L2 cache
+constexpr std::uint64_t kUnknownFlush = 256ull << 20;   // bytes, where the cache is not known
+constexpr std::uint64_t kSetBytes = 256ull << 20;       // of all buffer sets together, but for two
+constexpr std::size_t kMostSets = 64, kFewestSets = 2;
+constexpr double kMemoryPart = 0.25;                    // of the device's, for all buffers of one contestant
+constexpr double kBlockSeconds = 0.02;                  // of device time in one block of samples
+constexpr std::size_t kFewestSamples = 30, kMostSamples = 4000, kMostInBlock = 50, kFewestInBlock = 5;
+constexpr double kWarmUpSeconds = 0.3, kLongestWarmUp = 2;
+constexpr std::size_t kEmptySamples = 20, kBursts = 7;
+constexpr double kGraphBelow = 20;                      // us: a tiny kernel
+constexpr std::size_t kGraphCalls = 20, kGraphReplays = 15;
+constexpr std::size_t kMostDiscardedBlocks = 50;
+constexpr double kSlowStartSeconds = 150;              // of PyTorch: to import it, to compile an operator
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// What is no number reads as less than nothing, which no sample is.
+std::vector<double> numbers(const json& object, const char* key) {
+  std::vector<double> out;
+  if (const auto found = object.find(key); found != object.end() && found->is_array())
+    for (const json& value : *found) out.push_back(value.is_number() ? value.get<double>() : -1);
+  return out;
+}
+
+}  // namespace
+
+TimedWorker::TimedWorker(const TimeRequest& request, std::size_t place, const task::Case& run, const CaseLayout& layout, std::mt19937_64& random)
+    : request_(request), place_(place), layout_(layout), random_(random), block_size_(kFewestInBlock) {
+  timing_.name = request.contestants[place].name;
+  timing_.sizes = run.sizes;
+  timing_.label = run.label;
+  timing_.warm = request.options.warm;
+}
+
+bool TimedWorker::goes_on() const { return !failed() && discarded_blocks_ <= kMostDiscardedBlocks; }
+bool TimedWorker::known() const { return us_.size() >= kMostSamples || (us_.size() >= kFewestSamples && gpu::median_interval(us_) <= request_.options.interval); }
+const std::byte* TimedWorker::arena() const { return worker_->arena().data(); }
+
+gpu::State TimedWorker::state() const {
+  const auto& nvml = request_.gpu.nvml;
+  return nvml ? nvml->state(nvml->device(request_.gpu.device.uuid, request_.gpu.device.index)) : gpu::State{};
+}
+
+// Of the candidate's worker, or of PyTorch's, which speaks the same protocol (data/baselines/pytorch_worker.py).
+Expected<WorkerOptions> TimedWorker::options() const {
+  WorkerOptions out = request_.worker;
+  const Contestant& contestant = request_.contestants[place_];
+  out.object = contestant.object;
+  if (contestant.pytorch.empty()) return out;
+  const auto python = find_program("python3");
+  if (!python) return fail(ErrorCode::missing, "no python3 on PATH");
+  const auto root = project_root();
+  if (!root) return Unexpected(root.error());
+  json tensors = json::array();
+  for (const TensorPlace& place : layout_.places) {
+    if (!place.tensor->strides.empty()) return fail(ErrorCode::unsupported, "PyTorch's operators are tried on plain tensors only");
+    tensors.push_back({{"name", place.tensor->name}, {"dtype", task::name(place.tensor->dtype)}, {"role", static_cast<int>(place.tensor->role)}, {"shape", place.layout.shape}});
+  }
+  out.program = python->string();
+  out.arguments = {(*root / "data" / "baselines" / "pytorch_worker.py").string()};
+  const char* path = std::getenv("PATH");
+  out.environment = {fmt::format("PATH={}", path ? path : "/usr/bin:/bin")};   // torch.compile starts compilers
+  out.configure = json{{"pattern", contestant.pattern}, {"variant", contestant.pytorch}, {"tensors", tensors}}.dump();
+  out.start_seconds = std::max(out.start_seconds, kSlowStartSeconds);
+  return out;
+}
+
+Expected<void> TimedWorker::open(std::size_t draws) {
+  const auto wanted = options();
+  if (!wanted) {
+    timing_.failure = to_string(wanted.error());
+    return {};
+  }
+  auto worker = WorkerProcess::start(*wanted);
+  if (!worker) return Unexpected(worker.error());
+  worker_ = std::move(*worker);
+  const Answer& started = worker_->started();
+  if (!started.ok) {
+    if (started.fault.contract.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the GPU cannot be used: " + started.error);
+    fail_with(started);
+    return {};
+  }
+  if (auto reserved = worker_->arena().reserve(layout_.arena_bytes); !reserved) return Unexpected(reserved.error());
+  std::uint64_t bytes = 1;
+  for (const TensorPlace& place : layout_.places) bytes += place.bytes;
+  const auto memory = static_cast<std::uint64_t>(kMemoryPart * static_cast<double>(request_.gpu.device.memory_bytes));
+  const std::uint64_t flush = request_.gpu.device.l2_bytes > 0 ? kFlushes * request_.gpu.device.l2_bytes : kUnknownFlush;
+  draws_ = draws;
+  sets_ = std::clamp<std::size_t>(static_cast<std::size_t>(kSetBytes / bytes), kFewestSets, kMostSets);
+  while (sets_ > 1 && memory > 0 && (sets_ + draws_ + 1) * bytes > memory) --sets_;
+  while (!ask("open", {{"sets", sets_}, {"draws", draws_}, {"flush_bytes", flush}}) && sets_ > 1 && worker_->alive()) {
+    sets_ /= 2;   // another process may hold the memory
+    timing_.failure.clear();
+  }
+  return {};
+}
+
+void TimedWorker::load(std::size_t draw, const std::vector<SharedBytes>& inputs) {
+  if (failed()) return;
+  place_inputs(layout_, inputs, worker_->arena().data());
+  (void)ask("load", {{"draw", draw}});
+}
+
+void TimedWorker::first_call() {
+  const auto block = run_block(1, {.warm = false, .flush = false, .empty = false, .fetch = false});
+  if (block) timing_.first_call_us = block->host_us.front();
+}
+
+void TimedWorker::measure_empty() {
+  const auto block = run_block(kEmptySamples, {.warm = false, .flush = true, .empty = true, .fetch = false});
+  if (!block) return;
+  timing_.empty_us = gpu::median(block->us);
+  doubts_.quiet_empty_us = gpu::median(block->after_us);
+}
+
+void TimedWorker::warm_up() {
+  const auto start = Clock::now();
+  double before = 0;
+  while (!failed() && seconds_since(start) < kLongestWarmUp) {
+    const auto block = run_block(block_size_, plain());
+    if (!block) return;
+    const double now = gpu::median(block->us);
+    block_size_ = std::clamp<std::size_t>(static_cast<std::size_t>(kBlockSeconds * 1e6 / std::max(now, 1.0)), kFewestInBlock, kMostInBlock);
+    if (seconds_since(start) > kWarmUpSeconds && before > 0 && std::abs(now - before) < 0.01 * before) return;
+    before = now;
+  }
+}
+
+void TimedWorker::sample_block(bool fetch) {
+  const gpu::State before = state();
+  // A random number of calls: none of them knows whether it is the one whose outputs are looked at.
+  Flags flags = plain();
+  flags.fetch = fetch;
+  const auto block = run_block(block_size_ - random_() % (block_size_ / 2 + 1), flags);
+  const gpu::State after = state();
+  if (!block) return;
+  if ((before.clock_reasons | after.clock_reasons) & gpu::kSpoiling) {
+    timing_.discarded += block->us.size();
+    ++discarded_blocks_;
+    return;
+  }
+  states_.push_back(after);
+  power_capped_ |= ((before.clock_reasons | after.clock_reasons) & gpu::kPowerCap) != 0;
+  us_.insert(us_.end(), block->us.begin(), block->us.end());
+  launch_us_.insert(launch_us_.end(), block->launch_us.begin(), block->launch_us.end());
+  quiet_us_.insert(quiet_us_.end(), block->after_us.begin(), block->after_us.end() - (fetch ? 1 : 0));   // after the last one its outputs were copied
+}
+
+std::optional<double> TimedWorker::go(const json& sets, bool wait) {
+  const auto start = Clock::now();
+  if (!ask("go", {{"sets", sets}, {"wait", wait}})) return std::nullopt;
+  return 1e6 * seconds_since(start);
+}
+
+void TimedWorker::run_bursts(const std::function<void(std::size_t draw)>& verify) {
+  std::vector<double> whole, idle, enqueue;
+  for (std::size_t turn = 0; turn < kBursts; ++turn) {
+    json pairs = json::array(), sets = json::array();
+    std::vector<std::size_t> draw_of;
+    for (std::size_t set = 0; set < sets_; ++set) {
+      draw_of.push_back(random_() % draws_);
+      pairs.push_back({set, draw_of.back(), poison()});
+      sets.push_back(set);
+    }
+    if (!ask("prepare", {{"pairs", pairs}})) return;
+    const auto nothing = go(json::array(), true), all = go(sets, true);
+    if (!nothing || !all) return;
+    const std::size_t looked_at = random_() % sets_;
+    if (turn % 3 == 0 && ask("fetch", {{"set", looked_at}})) verify(draw_of[looked_at]);
+    if (!ask("prepare", {{"pairs", pairs}})) return;
+    const auto queued = go(sets, false);
+    if (!queued || !go(json::array(), true)) return;
+    idle.push_back(*nothing);
+    whole.push_back(*all);
+    enqueue.push_back(*queued);
+  }
+  const auto calls = static_cast<double>(sets_);
+  const double nothing = gpu::median(idle);
+  timing_.back_to_back_us = std::max(0.0, (gpu::median(whole) - nothing) / calls);
+  doubts_.enqueue_us = std::max(0.0, (gpu::median(enqueue) - nothing) / calls);
+  doubts_.slack_us = 4 + (0.5 * nothing + 20) / calls;
+}
+
+void TimedWorker::replay_graph() {
+  if (failed() || timing_.us >= kGraphBelow) return;
+  const auto answer = ask("graph", {{"pairs", json::array({json::array({0, 0, poison()})})}, {"calls", kGraphCalls}, {"replays", kGraphReplays}});
+  if (answer) timing_.graph_us = gpu::median(numbers(*answer, "us"));
+  else if (worker_->alive() && gpu_error_.empty()) timing_.failure.clear();   // a launcher that cannot be captured is no fault
+}
+
+void TimedWorker::sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs) {
+  std::vector<std::size_t> each;
+  for (std::size_t draw = 0; draw < inputs.size(); ++draw) {
+    load(draw, inputs[draw]);
+    each.push_back(draw);
+  }
+  const auto block = run_block_on(each, plain());
+  if (block) fresh_us_.insert(fresh_us_.end(), block->us.begin(), block->us.end());
+}
+
+void TimedWorker::conclude(std::string_view ended_by) {
+  timing_.samples = us_.size();
+  timing_.us = gpu::median(us_);
+  timing_.p99_us = gpu::quantile(us_, 0.99);
+  timing_.spread = gpu::spread(us_);
+  timing_.interval = gpu::median_interval(us_);
+  timing_.launch_us = gpu::median(launch_us_);
+  timing_.samples_us = us_;
+  timing_.ended_by = ended_by;
+  doubts_.quiet_us = gpu::median(quiet_us_);
+  doubts_.slow_us = gpu::quantile(us_, 0.9);
+  const auto middle = [&](double gpu::State::*field) {
+    std::vector<double> values;
+    for (const gpu::State& state : states_) values.push_back(state.*field);
+    return gpu::median(values);
+  };
+  timing_.conditions = {middle(&gpu::State::sm_mhz), middle(&gpu::State::memory_mhz), middle(&gpu::State::temperature_c), middle(&gpu::State::power_w), power_capped_};
+  if (!failed() && us_.empty()) timing_.failure = timing_.discarded > 0 ? "the GPU was slowed down by heat or its power supply in every sample" : "no sample was taken";
+}
+
+Timing TimedWorker::finish() {
+  timing_.fresh_us = gpu::median(fresh_us_);
+  if (!failed()) judge_honesty(doubts_, timing_);
+  worker_.reset();
+  return std::move(timing_);
+}
+
+void TimedWorker::fail_with(const Answer& answer) {
+  fault_ = answer.fault;
+  timing_.failure = !answer.fault.contract.empty() ? answer.fault.message : !answer.undecided.empty() ? answer.undecided : answer.error;
+}
+
+std::optional<json> TimedWorker::ask(const char* verb, const json& request) {
+  if (failed()) return std::nullopt;
+  json whole = json::parse(request_text(*request_.task, layout_, timing_.sizes, {}));
+  whole.update(request);
+  whole["time"] = verb;
+  const Answer answer = worker_->call(whole.dump(), {request_.contestants[place_].pytorch.empty() ? request_.call_seconds : kSlowStartSeconds, 0, request_.stop});
+  if (!answer.ok) {
+    fail_with(answer);
+    return std::nullopt;
+  }
+  json reply = json::parse(answer.json, nullptr, false);
+  if (const auto done = reply.find("completed"); done == reply.end() || *done != false) return reply;
+  const json number = reply.value("returned", json()), detail = reply.value("detail", json());
+  returned_ = number.is_number_integer() ? number.get<int>() : 0;
+  gpu_error_ = returned_ == 0 && detail.is_string() ? detail.get<std::string>() : "";
+  timing_.failure = returned_ != 0 ? fmt::format("the launcher returned error {} in a timed call", returned_) : fmt::format("the GPU reports {} in a timed call", gpu_error_);
+  return std::nullopt;
+}
+
+std::optional<TimedWorker::Block> TimedWorker::run_block(std::size_t count, Flags flags) {
+  std::vector<std::size_t> draws(count);
+  for (std::size_t& draw : draws) draw = random_() % draws_;
+  return run_block_on(draws, flags);
+}
+
+std::optional<TimedWorker::Block> TimedWorker::run_block_on(const std::vector<std::size_t>& draws, Flags flags) {
+  json pairs = json::array();
+  for (const std::size_t draw : draws) pairs.push_back({random_() % sets_, last_draw_ = draw, poison()});
+  const auto start = Clock::now();
+  const auto reply = ask("block", {{"pairs", pairs}, {"warm", flags.warm}, {"flush", flags.flush}, {"empty", flags.empty}, {"fetch", flags.fetch}});
+  if (!reply) return std::nullopt;
+  const double took_us = 1e6 * seconds_since(start);
+  Block out{numbers(*reply, "us"), numbers(*reply, "launch_us"), numbers(*reply, "after_us"), numbers(*reply, "host_us")};
+  double sum = 0;
+  bool sane = true;
+  for (const auto* series : {&out.us, &out.launch_us, &out.after_us, &out.host_us}) sane &= series->size() == draws.size();
+  for (const double us : out.us) {
+    sane &= us >= 0;
+    sum += us;
+  }
+  if (sane && sum <= 1.02 * took_us + 100) return out;
+  fault_ = {"run.crash", sane ? fmt::format("the worker reports {:.0f} us of samples within {:.0f} us: the candidate changed its clock", sum, took_us) : "the candidate damaged the worker: its samples cannot be read"};
+  timing_.failure = fault_.message;
+  return std::nullopt;
+}
+
+}  // namespace kforge::trial

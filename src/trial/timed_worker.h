@@ -1,0 +1,77 @@
+// One contestant of the rung "time" at one size: its worker, its samples, and what they amount to (time.h says what is checked and why).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trial/time.h"
+#include "trial/worker_process.h"
+
+namespace kforge::trial {
+
+class TimedWorker {
+ public:
+  TimedWorker(const TimeRequest& request, std::size_t place, const task::Case& run, const CaseLayout& layout, std::mt19937_64& random);
+
+  // A worker with buffers for `draws` inputs, which load() brings. Errors: the GPU cannot be used.
+  Expected<void> open(std::size_t draws);
+  void load(std::size_t draw, const std::vector<SharedBytes>& inputs);
+  void first_call();             // everything that is loaded and compiled at first use is in it
+  void measure_empty();
+  void warm_up();                // until clocks stand
+  void sample_block(bool fetch); // with fetch, the last call's outputs are in the arena afterwards
+  // Bursts of calls on different buffers, by this process's clock. `verify` is called with the draw whose outputs are in the arena.
+  void run_bursts(const std::function<void(std::size_t draw)>& verify);
+  void replay_graph();
+  void sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs);
+  void conclude(std::string_view ended_by);   // of the samples; before bursts and fresh inputs
+  Timing finish();
+
+  bool failed() const { return !timing_.failure.empty(); }
+  bool goes_on() const;          // neither failed nor slowed down for good
+  bool known() const;            // the median is
+  void note_verified() { ++timing_.verified; }
+  std::size_t last_draw() const { return last_draw_; }
+  const std::byte* arena() const;
+
+  // What the candidate did wrong, when it failed.
+  const ProcessFault& fault() const { return fault_; }
+  const std::string& gpu_error() const { return gpu_error_; }
+  int returned() const { return returned_; }
+
+ private:
+  struct Flags { bool warm = false, flush = true, empty = false, fetch = false; };
+  struct Block { std::vector<double> us, launch_us, after_us, host_us; };
+
+  Flags plain() const { return {request_.options.warm, true, false, false}; }
+  int poison() { return random_() % 2 ? 0xff : 0x7f; }
+  gpu::State state() const;
+  void fail_with(const Answer& answer);
+  Expected<WorkerOptions> options() const;
+  std::optional<nlohmann::json> ask(const char* verb, const nlohmann::json& request);
+  std::optional<double> go(const nlohmann::json& sets, bool wait);   // microseconds by this process's clock
+  std::optional<Block> run_block(std::size_t count, Flags flags);
+  std::optional<Block> run_block_on(const std::vector<std::size_t>& draws, Flags flags);
+
+  const TimeRequest& request_;
+  const std::size_t place_;
+  const CaseLayout& layout_;
+  std::mt19937_64& random_;
+  Timing timing_;
+  Doubts doubts_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::size_t sets_ = 1, draws_ = 1, block_size_, last_draw_ = 0, discarded_blocks_ = 0;
+  std::vector<double> us_, launch_us_, quiet_us_, fresh_us_;
+  std::vector<gpu::State> states_;
+  bool power_capped_ = false;
+  ProcessFault fault_;
+  std::string gpu_error_;
+  int returned_ = 0;
+};
+
+}  // namespace kforge::trial

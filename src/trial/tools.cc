@@ -1,0 +1,141 @@
+#include "trial/tools.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/paths.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "gpu/sanitizer.h"
+#include "trial/candidate_process.h"
+#include "trial/protocol.h"
+
+namespace kforge::trial {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kMostElements = 1 << 18;   // of a case under compute-sanitizer, which is a hundred times slower
+constexpr double kToolSeconds = 120;
+
+// A case as files: `kforge-worker run REQUEST ARENA` makes its call.
+class CaseFiles {
+ public:
+  static Expected<CaseFiles> write(const task::Task& task, const WorkerOptions& worker, const task::Case& run) {
+    auto folder = TemporaryDirectory::create("kforge-tool");
+    if (!folder) return Unexpected(folder.error());
+    const auto layout = lay_out(task, run.sizes, false);
+    if (!layout) return Unexpected(layout.error());
+    const auto inputs = make_inputs(task, run, true);
+    if (!inputs) return Unexpected(inputs.error());
+    std::string arena(kArenaHeaderBytes + layout->arena_bytes, '\0');
+    place_inputs(*layout, {inputs->begin(), inputs->end()}, reinterpret_cast<std::byte*>(arena.data()) + kArenaHeaderBytes);
+    const auto request = nlohmann::json::parse(request_text(task, *layout, run.sizes, {}));
+    const std::string text = nlohmann::json{{"start", nlohmann::json::parse(start_text(worker))}, {"request", request}}.dump();
+    CaseFiles out(std::move(*folder), worker.program);
+    if (auto written = write_file_atomic(out.request(), text); !written) return Unexpected(written.error());
+    if (auto written = write_file_atomic(out.arena(), arena); !written) return Unexpected(written.error());
+    return out;
+  }
+
+  // What the tool wrote on both streams. Errors: it could not be started.
+  Expected<std::string> run_under(std::vector<std::string> tool) const {
+    tool.insert(tool.end(), {program_, "run", request(), arena()});
+    ProcessRequest request;
+    request.arguments = std::move(tool);
+    request.merge_output = true;
+    request.working_directory = folder_.path();
+    request.limits.wall_seconds = kToolSeconds;
+    const auto result = run_process(request);
+    if (!result) return Unexpected(result.error());
+    return result->timed_out ? fmt::format("{}\nstopped after {} s", result->out, kToolSeconds) : result->out;
+  }
+
+ private:
+  CaseFiles(TemporaryDirectory folder, std::string program) : folder_(std::move(folder)), program_(std::move(program)) {}
+  std::string request() const { return (folder_.path() / "request.json").string(); }
+  std::string arena() const { return (folder_.path() / "arena").string(); }
+  TemporaryDirectory folder_;
+  std::string program_;
+};
+
+Rung without(const char* rung, const char* program) {
+  return {rung, RungStatus::skipped, 0, fmt::format("{} is not on PATH; the emulator's evidence stands (kforge doctor)", program)};
+}
+
+// The largest that a tool can watch in reasonable time.
+const task::Case* case_for(const task::Task& task, const std::vector<task::Case>& cases) {
+  const task::Case* found = nullptr;
+  std::int64_t most = 0;
+  for (const task::Case& run : cases) {
+    const auto elements = task::total_elements(task, run.sizes);
+    if (run.values != "declared" || !elements || *elements > kMostElements || *elements <= most) continue;
+    most = *elements;
+    found = &run;
+  }
+  return found;
+}
+
+}  // namespace
+
+Expected<Rung> sanitize_on_gpu(const TrialRequest& request, const WorkerOptions& worker, const std::vector<task::Case>& cases, const std::function<void(const CallEvidence&)>& on_call) {
+  const auto program = find_program("compute-sanitizer");
+  if (!program) return without("sanitize", "compute-sanitizer");
+  const task::Case* run = case_for(*request.task, cases);
+  if (!run) return Rung{"sanitize", RungStatus::skipped, 0, "no case is small enough"};
+  const auto start = Clock::now();
+  const auto files = CaseFiles::write(*request.task, worker, *run);
+  if (!files) return Unexpected(files.error());
+  Rung rung{"sanitize", RungStatus::passed, 0, {}};
+  for (const gpu::SanitizerTool& tool : gpu::kSanitizerTools) {
+    if (request.progress) request.progress(fmt::format("sanitize {}: {}", run->label, tool.name));
+    const auto text = files->run_under({program->string(), "--tool", tool.name, "--print-limit", "20"});
+    if (!text) return Unexpected(text.error());
+    gpu::SanitizerReport report = gpu::read_sanitizer(*text, tool);
+    if (!report.trouble.empty()) {
+      if (rung.status == RungStatus::passed) rung = {"sanitize", RungStatus::unknown, 0, fmt::format("{}: {}", tool.name, report.trouble)};
+      continue;
+    }
+    if (report.violations.empty()) continue;
+    const bool wrong = std::any_of(report.violations.begin(), report.violations.end(), [](const evidence::Violation& v) { return !v.advice; });
+    if (wrong) rung = {"sanitize", RungStatus::failed, 0, fmt::format("{}: {}", run->label, report.violations.front().message)};
+    CallEvidence call;
+    call.run = *run;
+    call.on_gpu = true;
+    call.log.violations = std::move(report.violations);
+    on_call(call);
+  }
+  rung.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return rung;
+}
+
+Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, std::vector<CounterProfile>& profiles) {
+  const auto program = find_program("ncu");
+  if (!program) return without("profile", "ncu");
+  const auto start = Clock::now();
+  Rung rung{"profile", RungStatus::passed, 0, {}};
+  for (const task::Sizes& sizes : request.task->measure) {
+    task::Case run;
+    run.sizes = sizes;
+    run.seed = request.seed;
+    for (const std::string& name : request.task->size_names()) run.label += fmt::format("{}{}={}", run.label.empty() ? "" : " ", name, sizes.at(name));
+    if (request.progress) request.progress("profile " + run.label);
+    const auto files = CaseFiles::write(*request.task, worker, run);
+    if (!files) return Unexpected(files.error());
+    const auto text = files->run_under({program->string(), "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", join(gpu::ncu_metrics(), ",")});
+    if (!text) return Unexpected(text.error());
+    gpu::NcuReport report = gpu::read_ncu(*text);
+    if (!report.trouble.empty()) rung = {"profile", RungStatus::unknown, 0, report.trouble + "; the emulator's evidence stands"};
+    else profiles.push_back({sizes, run.label, std::move(report.rows)});
+  }
+  rung.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return rung;
+}
+
+}  // namespace kforge::trial

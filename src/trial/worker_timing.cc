@@ -1,0 +1,305 @@
+#include "trial/worker_timing.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+namespace kforge::trial {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_between(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double, std::micro>(to - from).count(); }
+
+constexpr int kRelaxedCapture = 2;               // cudaStreamCaptureModeRelaxed
+constexpr int kShortFills = 24;                  // of an eighth of the L2 cache: work before a warm call, so that the launch is queued when its
+constexpr std::uint64_t kShortFillParts = 24;    // turn comes, as a flush does for a cold one; of the flush buffer, which is three times the cache
+
+}  // namespace
+
+namespace {
+
+// While it lives, the parent's watchdog knows that the device is waited for.
+class Waiting {
+ public:
+  Waiting() { mark(1); }
+  ~Waiting() { mark(0); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  static void mark(std::uint64_t value) {
+    static std::uint64_t* const header = Arena::header();
+    if (header) std::atomic_ref(header[kWaitingWord]).store(value, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace
+
+int wait_for_device(const DeviceApi& api) {
+  const Waiting waiting;
+  return api.synchronise();
+}
+
+Json TimedCalls::run(const Json& request, Arena& arena) {
+  const std::string verb = request.at("time");
+  if (!api_.times()) return failure("the runtime lacks events");
+  if (verb == "open") return open(request);
+  if (verb == "load") return load(request, arena);
+  if (verb == "block") return block(request, arena);
+  if (verb == "prepare") return prepare(request);
+  if (verb == "go") return go(request);
+  if (verb == "fetch") return fetch(request, arena);
+  if (verb == "graph") return graph(request);
+  if (verb == "copy") return copy(request);
+  close();
+  return {{"ok", true}};
+}
+
+Json TimedCalls::failed(int error) const {
+  if (returned_ != 0) return {{"ok", true}, {"completed", false}, {"returned", returned_}, {"detail", ""}};
+  return {{"ok", true}, {"completed", false}, {"returned", 0}, {"detail", api_.error_name(error)}};
+}
+
+std::string TimedCalls::allocate(std::uint64_t bytes, void*& pointer) {
+  pointer = nullptr;
+  return bytes == 0 || api_.malloc(&pointer, bytes) == 0 ? std::string() : "no device memory for timing";
+}
+
+Json TimedCalls::open(const Json& request) {
+  close();
+  tensors_ = read_tensors(request);
+  values_ = read_values(request.at("values"));
+  flush_bytes_ = request.at("flush_bytes");
+  std::string why = allocate(flush_bytes_, flush_);
+  sets_.resize(request.at("sets").get<std::size_t>());
+  draws_.resize(request.at("draws").get<std::size_t>());
+  for (auto& set : sets_)
+    for (const TensorRequest& tensor : tensors_)
+      if (why.empty()) why = allocate(tensor.bytes, set.emplace_back());
+  for (auto& draw : draws_)
+    for (const TensorRequest& tensor : tensors_)
+      if (why.empty()) why = allocate(tensor.has_input() ? tensor.bytes : 0, draw.emplace_back());
+  for (const TensorRequest& tensor : tensors_)
+    if (why.empty()) why = allocate(tensor.has_output() ? tensor.bytes : 0, snapshot_.emplace_back());
+  if (why.empty() && !ready()) why = "no stream or no events can be made";
+  if (why.empty()) return {{"ok", true}};
+  close();
+  api_.last_error();   // not sticky: the next attempt asks for less
+  return failure(why);
+}
+
+bool TimedCalls::ready() {
+  if (!stream_ && api_.create_stream(&stream_, kNonBlockingStream) != 0) return false;
+  return begin_ || (api_.create_event(&begin_) == 0 && api_.create_event(&end_) == 0);
+}
+
+void TimedCalls::close() {
+  const auto drop = [&](std::vector<void*>& all) {
+    for (void* pointer : all)
+      if (pointer) api_.free(pointer);
+    all.clear();
+  };
+  for (auto* group : {&sets_, &draws_}) {
+    for (auto& all : *group) drop(all);
+    group->clear();
+  }
+  drop(snapshot_);
+  if (flush_) api_.free(flush_);
+  flush_ = nullptr;
+}
+
+Json TimedCalls::load(const Json& request, Arena& arena) {
+  const std::vector<void*>& draw = draws_.at(request.at("draw").get<std::size_t>());
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (draw[i])
+      if (const int error = api_.copy(draw[i], arena.at(tensors_[i].offset_in), tensors_[i].bytes, kHostToDevice); error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}};
+}
+
+std::vector<TimedCalls::Pair> TimedCalls::read_pairs(const Json& request) const {
+  std::vector<Pair> out;
+  for (const Json& pair : request.at("pairs")) out.push_back({pair.at(0), pair.at(1), pair.at(2)});
+  for (const Pair& pair : out) (void)sets_.at(pair.set), (void)draws_.at(pair.draw);
+  return out;
+}
+
+int TimedCalls::fill(const Pair& pair) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    void* to = sets_[pair.set][i];
+    if (!to) continue;
+    const int error = draws_[pair.draw][i] ? api_.copy_async(to, draws_[pair.draw][i], tensors_[i].bytes, kDeviceToDevice, stream_) : api_.set(to, pair.poison, tensors_[i].bytes, stream_);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+int TimedCalls::launch(std::size_t set) {
+  std::vector<void*> pointers = sets_[set], arguments;
+  std::vector<std::uint64_t> values = values_;
+  for (void*& pointer : pointers) arguments.push_back(&pointer);
+  for (std::uint64_t& value : values) arguments.push_back(&value);
+  const int returned = launcher_(arguments.data(), stream_);
+  if (returned != 0) returned_ = returned;
+  return returned;
+}
+
+// A call as it is timed begins with inputs in place, poisoned outputs, and the L2 cache cold: no line of the tensors in it, persisting ones
+// included. Warm, the same call has just run on the same buffers.
+int TimedCalls::before(const Pair& pair, bool warm, bool flush) {
+  int error = fill(pair);
+  if (error == 0 && warm) {
+    error = launch(pair.set);
+    if (error == 0) error = fill(pair);
+    for (int i = 0; i < kShortFills && error == 0 && flush_; ++i) error = api_.set(flush_, i, flush_bytes_ / kShortFillParts, stream_);
+    return error;
+  }
+  if (error != 0 || !flush || !flush_) return error;
+  if (api_.reset_persisting) (void)api_.reset_persisting();
+  return api_.set(flush_, pair.poison, flush_bytes_, stream_);
+}
+
+int TimedCalls::sample(const Pair& pair, bool empty, bool keep, Sample& out) {
+  int error = api_.record(begin_, stream_);
+  if (error != 0) return error;
+  const auto start = Clock::now();
+  if (!empty) error = launch(pair.set);
+  const auto launched = Clock::now();
+  if (error == 0) error = api_.record(end_, stream_);
+  // What was not in place when the interval ended does not count: outputs are judged as they are now.
+  for (std::size_t i = 0; keep && i < tensors_.size() && error == 0; ++i)
+    if (snapshot_[i]) error = api_.copy_async(snapshot_[i], sets_[pair.set][i], tensors_[i].bytes, kDeviceToDevice, stream_);
+  if (error == 0 && !keep) {
+    const Waiting waiting;
+    error = api_.wait_for_event(end_);
+  }
+  const auto ended = Clock::now();
+  if (error == 0) error = wait_for_device(api_);
+  const auto quiet = Clock::now();
+  float ms = 0;
+  if (error == 0) error = api_.elapsed(&ms, begin_, end_);
+  out = {ms * 1000.0, us_between(start, launched), keep ? 0 : us_between(ended, quiet), us_between(start, quiet)};
+  return error;
+}
+
+Json TimedCalls::block(const Json& request, Arena& arena) {
+  const std::vector<Pair> pairs = read_pairs(request);
+  const bool warm = request.at("warm"), flush = request.at("flush"), empty = request.at("empty"), fetch = request.at("fetch");
+  Json us = Json::array(), launch_us = Json::array(), after_us = Json::array(), host_us = Json::array();
+  returned_ = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    Sample one;
+    const bool keep = fetch && i + 1 == pairs.size();
+    int error = before(pairs[i], warm, flush);
+    if (error == 0 && !flush) error = wait_for_device(api_);   // the host's clock starts on an idle device
+    if (error == 0) error = sample(pairs[i], empty, keep, one);
+    if (error != 0) return failed(error);
+    us.push_back(one.us);
+    launch_us.push_back(one.launch_us);
+    after_us.push_back(one.after_us);
+    host_us.push_back(one.host_us);
+  }
+  if (fetch && !pairs.empty())
+    if (const int error = copy_back(snapshot_, sets_[pairs.back().set], arena); error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}, {"us", us}, {"launch_us", launch_us}, {"after_us", after_us}, {"host_us", host_us}};
+}
+
+Json TimedCalls::prepare(const Json& request) {
+  returned_ = 0;
+  int error = 0;
+  for (const Pair& pair : read_pairs(request))
+    if (error == 0) error = fill(pair);
+  if (error == 0 && flush_) error = api_.set(flush_, 0, flush_bytes_, stream_);
+  if (error == 0) error = wait_for_device(api_);
+  if (error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}};
+}
+
+// Nothing but the calls and, if asked for, the end of all work: the parent measures how long the answer takes.
+Json TimedCalls::go(const Json& request) {
+  int error = 0;
+  for (const Json& set : request.at("sets")) {
+    error = launch(set.get<std::size_t>());
+    if (error != 0) break;
+  }
+  if (error == 0 && request.at("wait")) error = wait_for_device(api_);
+  if (error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}};
+}
+
+Json TimedCalls::fetch(const Json& request, Arena& arena) {
+  const std::vector<void*>& set = sets_.at(request.at("set").get<std::size_t>());
+  if (const int error = copy_back(set, set, arena); error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}};
+}
+
+int TimedCalls::copy_back(const std::vector<void*>& from, const std::vector<void*>& inputs, Arena& arena) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const void* source = tensors_[i].has_output() ? from[i] : inputs[i];
+    if (!source) continue;
+    if (const int error = api_.copy(arena.at(tensors_[i].offset_out), source, tensors_[i].bytes, kDeviceToHost); error != 0) return error;
+  }
+  return 0;
+}
+
+Json TimedCalls::copy(const Json& request) {
+  const auto bytes = request.at("bytes").get<std::uint64_t>(), rounds = request.at("rounds").get<std::uint64_t>();
+  void *from = nullptr, *to = nullptr;
+  std::string why = ready() ? allocate(bytes, from) : "no stream or no events can be made";
+  if (why.empty()) why = allocate(bytes, to);
+  int error = why.empty() ? api_.set(from, 1, bytes, stream_) : 0;
+  Json us = Json::array();
+  for (std::uint64_t i = 0; i < rounds && why.empty() && error == 0; ++i) {
+    error = api_.record(begin_, stream_);
+    if (error == 0) error = api_.copy_async(to, from, bytes, kDeviceToDevice, stream_);
+    if (error == 0) error = api_.record(end_, stream_);
+    if (error == 0) error = wait_for_device(api_);
+    float ms = 0;
+    if (error == 0) error = api_.elapsed(&ms, begin_, end_);
+    us.push_back(ms * 1000.0);
+  }
+  if (from) api_.free(from);
+  if (to) api_.free(to);
+  if (!why.empty()) return failure(why);
+  if (error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}, {"us", us}};
+}
+
+// The launcher's work as a graph, replayed: what a tiny kernel costs without the launch.
+Json TimedCalls::graph(const Json& request) {
+  if (!api_.graphs()) return failure("the runtime has no graphs");
+  const std::vector<Pair> pairs = read_pairs(request);
+  const auto calls = request.at("calls").get<std::size_t>(), replays = request.at("replays").get<std::size_t>();
+  returned_ = 0;
+  int error = pairs.empty() ? 1 : fill(pairs.front());
+  if (error == 0) error = wait_for_device(api_);
+  if (error != 0) return failed(error);
+  void *graph = nullptr, *executable = nullptr;
+  if (api_.begin_capture(stream_, kRelaxedCapture) != 0) {
+    api_.last_error();   // a launcher would take it for its own
+    return failure("the stream cannot be captured");
+  }
+  for (std::size_t i = 0; i < calls && error == 0; ++i) error = launch(pairs.front().set);
+  const int captured = api_.end_capture(stream_, &graph);
+  if (error != 0 || captured != 0 || !graph || api_.instantiate(&executable, graph, 0) != 0) {
+    api_.last_error();
+    returned_ = 0;
+    return failure("the launcher's work cannot be captured in a graph");
+  }
+  Json us = Json::array();
+  for (std::size_t i = 0; i <= replays && error == 0; ++i) {
+    error = api_.record(begin_, stream_);
+    if (error == 0) error = api_.launch_graph(executable, stream_);
+    if (error == 0) error = api_.record(end_, stream_);
+    if (error == 0) error = wait_for_device(api_);
+    float ms = 0;
+    if (error == 0) error = api_.elapsed(&ms, begin_, end_);
+    if (i > 0) us.push_back(ms * 1000.0 / static_cast<double>(calls));   // the first one uploads it
+  }
+  api_.destroy_executable(executable);
+  api_.destroy_graph(graph);
+  if (error != 0) return failed(error);
+  return {{"ok", true}, {"completed", true}, {"us", us}};
+}
+
+}  // namespace kforge::trial

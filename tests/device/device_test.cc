@@ -1,0 +1,283 @@
+// `--device gpu`, `bench` and `doctor` as a user runs them, on a machine that is a fake.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/process.h"
+
+namespace kforge {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const fs::path kHere = fs::path(KFORGE_SOURCE_DIR) / "tests" / "device";
+constexpr const char* kFakeDriver = KFORGE_BINARY_DIR "/bin/libkforge_fake_driver.so";
+
+struct Answer {
+  int exit_code = -1;
+  std::string out, err;
+  json parsed() const { return json::parse(out, nullptr, false); }
+};
+
+class FakeGpu : public ::testing::Test {
+ protected:
+  Answer kforge(std::vector<std::string> arguments, const std::string& machine = "small", const std::map<std::string, std::string>& more = {}) {
+    std::map<std::string, std::string> set = {{"KFORGE_FAKE_GPU", machine}, {"KFORGE_LIBCUDA", kFakeDriver}, {"KFORGE_LIBNVML", kFakeDriver}, {"KFORGE_LIBCUDART", KFORGE_BINARY_DIR "/bin/libkforge_cudart.so"}};
+    for (const auto& [name, value] : more) set[name] = value;
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry; ++entry) {
+      const std::string text = *entry;
+      if (!set.count(text.substr(0, text.find('=')))) environment.push_back(text);
+    }
+    for (const auto& [name, value] : set) environment.push_back(name + "=" + value);
+    arguments.insert(arguments.begin(), KFORGE_BINARY_DIR "/bin/kforge");
+    ProcessRequest request;
+    request.arguments = std::move(arguments);
+    request.environment = std::move(environment);
+    request.limits.wall_seconds = 200;
+    const auto result = run_process(request);
+    EXPECT_TRUE(result) << (result ? "" : to_string(result.error()));
+    return result ? Answer{result->exit_status, result->out, result->err} : Answer{};
+  }
+
+  Answer check(const fs::path& candidate, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"check", (kHere / "task.toml").string(), (kHere / candidate).string(), "--device", "gpu:0", "--time-seconds", "0.3", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return kforge(arguments);
+  }
+
+  Answer bench(const std::vector<std::string>& candidates, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"bench", (kHere / "task.toml").string()};
+    for (const std::string& candidate : candidates) arguments.push_back((kHere / candidate).string());
+    arguments.insert(arguments.end(), {"--time-seconds", "0.3"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return kforge(arguments);
+  }
+};
+
+const json* find(const json& list, const char* key, const std::string& value) {
+  for (const json& one : list)
+    if (one.at(key) == value) return &one;
+  return nullptr;
+}
+
+TEST_F(FakeGpu, AnHonestKernelIsJudgedAndTimedThere) {
+  const Answer answer = check("honest/plain.cu");
+  ASSERT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+  const json verdict = answer.parsed();
+  EXPECT_EQ(verdict["device"], "NVIDIA H200");
+  for (const char* rung : {"emulate", "correct", "time"}) EXPECT_EQ(find(verdict["rungs"], "name", rung)->at("status"), "passed") << rung;
+  EXPECT_TRUE(find(verdict["cases"], "device", "gpu"));
+  EXPECT_TRUE(find(verdict["cases"], "device", "gpu timed"));
+  const json& time = verdict["time"];
+  EXPECT_EQ(time["source"], "measured");
+  EXPECT_GT(time["us"], 0);
+  EXPECT_GT(time["modelled_us"], 0);
+  EXPECT_GE(time["verified"], 2);
+  EXPECT_EQ(time["conditions"]["driver"], "580.65.06");
+  EXPECT_EQ(time["conditions"]["sm_mhz"], 1980);
+  EXPECT_EQ(find(verdict["contracts"], "id", "honest")->at("status"), "passed");
+  EXPECT_THAT(verdict["unproven"].dump(), HasSubstr("differs from the data sheet h200: l2_bytes"));
+}
+
+TEST_F(FakeGpu, TheSameKernelIsJudgedAlikeWithoutIt) {
+  for (const char* candidate : {"dishonest/half_of_it.cu", "dishonest/changes_input.cu", "dishonest/other_stream.cu", "faulty/illegal.cu"}) {
+    const json with = check(candidate).parsed(), without = kforge({"check", (kHere / "task.toml").string(), (kHere / candidate).string(), "--json"}).parsed();
+    EXPECT_EQ(with["status"], without["status"]) << candidate;
+    EXPECT_EQ(with["status"], "rejected") << candidate;
+    EXPECT_EQ(find(with["rungs"], "name", "time")->at("status"), "skipped") << candidate;
+  }
+}
+
+struct Cheat { const char* file; const char* says; };
+class TimedCheat : public FakeGpu, public ::testing::WithParamInterface<Cheat> {};
+
+// bench goes to the GPU at once: nothing but the rung time stands between the cheat and its figure.
+TEST_P(TimedCheat, IsFoundOut) {
+  const Answer answer = bench({GetParam().file}, {"--json"});
+  EXPECT_EQ(answer.exit_code, 1) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(Candidates, TimedCheat,
+                         ::testing::Values(Cheat{"dishonest/cached_by_pointer.cu", "\"wrong\""}, Cheat{"dishonest/first_calls.cu", "\"wrong\""}, Cheat{"dishonest/every_third.cu", "\"wrong\""},
+                                           Cheat{"dishonest/half_of_it.cu", "\"wrong\""}, Cheat{"dishonest/changes_input.cu", "\"wrong\""},
+                                           Cheat{"faulty/illegal.cu", "in a timed call"}, Cheat{"faulty/exits.cu", "exit code 0"}),
+                         [](const auto& cheat) {
+                           std::string name = fs::path(cheat.param.file).stem().string();
+                           return name;
+                         });
+
+TEST_F(FakeGpu, AFaultyKernelDisturbsNoOther) {
+  const Answer answer = bench({"honest/plain.cu", "faulty/illegal.cu", "honest/halves.cu"}, {"--json"});
+  const json rows = answer.parsed()["rows"];
+  ASSERT_EQ(rows.size(), 3u) << answer.err;
+  EXPECT_EQ(rows[0]["right"], "right");
+  EXPECT_NE(rows[1]["failure"], "");
+  EXPECT_EQ(rows[2]["right"], "right");
+  EXPECT_GT(rows[2]["us"], 0);
+}
+
+TEST_F(FakeGpu, BenchPrintsATableJsonAndCsv) {
+  const Answer table = bench({"honest/plain.cu", "honest/workspace.cu"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("n=4096 on NVIDIA H200, cold L2"));
+  EXPECT_THAT(table.out, HasSubstr("workspace.cu"));
+  const Answer csv = bench({"honest/plain.cu"}, {"--csv"});
+  EXPECT_THAT(csv.out, HasSubstr("candidate,sizes,us,p99_us"));
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 2);
+}
+
+TEST_F(FakeGpu, SamplesUnderHeatAreDropped) {
+  const Answer answer = kforge({"bench", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--time-seconds", "0.3"}, "hot");
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(answer.out, HasSubstr("slowed down by heat"));
+}
+
+TEST_F(FakeGpu, WhatCannotBeUsedIsNamed) {
+  const std::string task = (kHere / "task.toml").string(), candidate = (kHere / "honest/plain.cu").string();
+  const auto on = [&](const std::string& machine, const std::string& device) { return kforge({"check", task, candidate, "--device", device}, machine); };
+  EXPECT_EQ(on("none", "gpu").exit_code, 3);
+  EXPECT_THAT(on("none", "gpu").err, HasSubstr("finds no GPU"));
+  EXPECT_EQ(on("old", "gpu").exit_code, 3);
+  EXPECT_THAT(on("old", "gpu").err, HasSubstr("serves CUDA 12.2"));
+  EXPECT_THAT(on("mismatch", "gpu").err, HasSubstr("version mismatch"));
+  EXPECT_EQ(on("small", "gpu:3").exit_code, 2);
+  EXPECT_THAT(on("small", "gpu:3").err, HasSubstr("there is no GPU 3"));
+  EXPECT_EQ(on("small", "tpu").exit_code, 2);
+  EXPECT_THAT(kforge({"check", task, candidate, "--device", "gpu"}, "small", {{"KFORGE_LIBCUDA", "/nowhere/libcuda.so"}}).err, HasSubstr("install NVIDIA's driver"));
+  EXPECT_EQ(kforge({"bench", task, candidate, "--device", "emulator"}).exit_code, 2);
+}
+
+TEST_F(FakeGpu, TheGpuAtHandHasASheet) {
+  const Answer answer = kforge({"gpus", "--this"}, "unknown");
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("NVIDIA H300 Imaginary"));
+  EXPECT_THAT(answer.err, HasSubstr("not among the data sheets"));
+  const Answer planned = kforge({"plan", (kHere / "task.toml").string(), "--gpu", "this"}, "unknown");
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+}
+
+TEST_F(FakeGpu, AnotherMachineJudgesByCommand) {
+  const std::string command = std::string("cmd:") + KFORGE_BINARY_DIR + "/bin/kforge worker --device gpu:0";
+  const std::string task = (kHere / "task.toml").string();
+  const Answer answer = kforge({"check", task, (kHere / "honest/plain.cu").string(), "--device", command, "--time-seconds", "0.2", "--json"});
+  ASSERT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+  EXPECT_EQ(answer.parsed()["device"], "NVIDIA H200");
+  EXPECT_EQ(answer.parsed()["time"]["source"], "measured");
+  EXPECT_EQ(answer.parsed()["candidate"], (kHere / "honest/plain.cu").string());
+  EXPECT_EQ(kforge({"check", task, (kHere / "dishonest/half_of_it.cu").string(), "--device", std::string("cmd:") + KFORGE_BINARY_DIR + "/bin/kforge worker", "--json"}).exit_code, 1);
+  const Answer dead = kforge({"check", task, (kHere / "honest/plain.cu").string(), "--device", "cmd:false"});
+  EXPECT_EQ(dead.exit_code, 3);
+  EXPECT_THAT(dead.err, HasSubstr("without an answer"));
+  const Answer absent = kforge({"check", task, (kHere / "honest/plain.cu").string(), "--device", std::string("cmd:") + KFORGE_BINARY_DIR + "/bin/kforge worker --device gpu:5"});
+  EXPECT_EQ(absent.exit_code, 2);
+  EXPECT_THAT(absent.err, HasSubstr("there is no GPU 5"));
+}
+
+TEST_F(FakeGpu, AWorkerAnswersWhatIsNoRequest) {
+  ProcessRequest request;
+  request.arguments = {KFORGE_BINARY_DIR "/bin/kforge", "worker"};
+  request.stdin_text = "nonsense\n{\"schema\": \"kforge.request/1\", \"id\": 7}\n"
+                       "{\"schema\": \"kforge.request/1\", \"id\": 8, \"task\": \"t\", \"candidate\": \"c\", \"files\": {\"../outside\": \"x\"}}\n";
+  const auto result = run_process(request);
+  ASSERT_TRUE(result && result->succeeded());
+  EXPECT_THAT(result->out, HasSubstr("this is no request"));
+  EXPECT_THAT(result->out, HasSubstr("the request lacks something"));
+  EXPECT_THAT(result->out, HasSubstr("'../outside' is no name"));
+}
+
+TEST_F(FakeGpu, AFolderOfCandidatesIsJudgedAndKept) {
+  auto folder = TemporaryDirectory::create("device_test");
+  ASSERT_TRUE(folder);
+  const fs::path candidates = folder->path() / "candidates", out = folder->path() / "out";
+  fs::create_directory(candidates);
+  fs::copy_file(kHere / "honest/plain.cu", candidates / "a.cu");
+  fs::copy_file(kHere / "dishonest/half_of_it.cu", candidates / "b.cu");
+  const std::vector<std::string> call = {"check", (kHere / "task.toml").string(), candidates.string(), "--out", out.string(), "--only", "correctness", "--json"};
+  const Answer first = kforge(call);
+  EXPECT_EQ(first.exit_code, 1) << first.err;
+  ASSERT_EQ(first.parsed().size(), 2u);
+  EXPECT_EQ(first.parsed()[0]["status"], "accepted");
+  EXPECT_EQ(first.parsed()[1]["status"], "rejected");
+  fs::remove(out / "b.cu.key");   // as if it had been cut off there
+  const json again = kforge(call).parsed();
+  EXPECT_EQ(again[0]["kept"], true);
+  EXPECT_EQ(again[1]["kept"], false);
+  EXPECT_EQ(again[1]["status"], "rejected");
+  EXPECT_EQ(kforge({"check", (kHere / "task.toml").string(), candidates.string()}).exit_code, 2);
+}
+
+class Doctor : public FakeGpu {
+ protected:
+  json row(const std::string& name, const std::string& machine, const std::map<std::string, std::string>& more = {}) {
+    const json rows = kforge({"doctor", "--json"}, machine, more).parsed();
+    const json* found = find(rows, "name", name);
+    return found ? *found : json::object();
+  }
+  void SetUp() override {
+    auto made = TemporaryDirectory::create("device_test");
+    ASSERT_TRUE(made);
+    folder_ = std::make_unique<TemporaryDirectory>(std::move(*made));
+  }
+  std::string write(const std::string& name, const std::string& text, bool program = false) {
+    const fs::path path = folder_->path() / name;
+    std::ofstream(path) << text;
+    if (program) fs::permissions(path, fs::perms::owner_all);
+    return path.string();
+  }
+  std::string path_with_programs() { return folder_->path().string() + ":" + std::getenv("PATH"); }
+
+ private:
+  std::unique_ptr<TemporaryDirectory> folder_;
+};
+
+TEST_F(Doctor, KnowsTheDriverAndTheGpu) {
+  EXPECT_EQ(row("driver", "h200")["found"], true);
+  EXPECT_THAT(row("gpu:0", "h200")["detail"].get<std::string>(), HasSubstr("NVIDIA H200, sm_90"));
+  EXPECT_THAT(row("gpu:0", "unknown")["detail"].get<std::string>(), HasSubstr("not among the data sheets"));
+  EXPECT_EQ(row("driver", "old")["found"], false);
+  EXPECT_THAT(row("driver", "old")["how_to_get"].get<std::string>(), HasSubstr("580"));
+  EXPECT_EQ(row("GPU", "none")["found"], false);
+  EXPECT_THAT(row("GPU", "h200", {{"KFORGE_LIBCUDA", "/nowhere"}})["how_to_get"].get<std::string>(), HasSubstr("driver"));
+  EXPECT_THAT(row("NVML", "hot")["detail"].get<std::string>(), HasSubstr("thermal slowdown"));
+  EXPECT_THAT(row("NVML", "mismatch")["detail"].get<std::string>(), HasSubstr("version mismatch"));
+}
+
+TEST_F(Doctor, KnowsWhetherCountersCanBeRead) {
+  const std::string restricted = write("restricted", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n"), open = write("open", "RmProfilingAdminOnly: 0\n");
+  EXPECT_EQ(row("hardware counters", "h200", {{"KFORGE_NVIDIA_PARAMS", restricted}})["found"], false);
+  EXPECT_THAT(row("hardware counters", "h200", {{"KFORGE_NVIDIA_PARAMS", restricted}})["how_to_get"].get<std::string>(), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+  EXPECT_EQ(row("hardware counters", "h200", {{"KFORGE_NVIDIA_PARAMS", open}})["found"], true);
+}
+
+TEST_F(Doctor, KnowsProgramsAndLibraries) {
+  write("ncu", "#!/bin/sh\necho 'Version 2025.3.1.0'\n", true);
+  write("compute-sanitizer", "#!/bin/sh\necho 'NVIDIA (R) Compute Sanitizer 2025.3'\n", true);
+  write("python3", "#!/bin/sh\necho 2.11.0\n", true);
+  const std::map<std::string, std::string> with = {{"PATH", path_with_programs()}, {"KFORGE_LIBCUBLAS", kFakeDriver}};
+  EXPECT_THAT(row("ncu", "h200", with)["detail"].get<std::string>(), HasSubstr("2025.3.1.0"));
+  EXPECT_THAT(row("compute-sanitizer", "h200", with)["detail"].get<std::string>(), HasSubstr("2025.3"));
+  EXPECT_THAT(row("PyTorch", "h200", with)["detail"].get<std::string>(), HasSubstr("2.11.0"));
+  EXPECT_EQ(row("cuBLAS", "h200", with)["found"], true);
+  write("python3", "#!/bin/sh\nexit 1\n", true);
+  EXPECT_EQ(row("PyTorch", "h200", with)["found"], false);
+  EXPECT_EQ(row("cuBLAS", "h200", {{"KFORGE_LIBCUBLAS", "/nowhere"}})["found"], false);
+}
+
+}  // namespace
+}  // namespace kforge
