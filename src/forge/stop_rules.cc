@@ -30,7 +30,7 @@ Why time_budget(const SearchState& s) {
 
 Why candidate_budget(const SearchState& s) {
   if (s.judged < s.budget.candidates) return {};
-  return fmt::format("{} candidates are judged, as many as the budget allows", s.judged);
+  return fmt::format("{} candidates besides the start are judged, as many as the budget allows", s.judged);
 }
 
 Why stagnation(const SearchState& s) {

@@ -313,7 +313,7 @@ ContractReport Judge::honest() const {
   out.required = find_contract("honest")->required;
   out.evidence = options_.gpu ? "gpu" : "";
   out.status = findings_.has_error("honest") ? Status::failed : !options_.gpu || timed_ ? Status::passed : Status::unknown;
-  out.measured = timed_ ? time_evidence_ : options_.gpu ? not_timed_ : "none: time is not measured here";
+  out.measured = timed_ ? time_evidence_ : options_.gpu ? not_timed_ : "none: no clock was read, a modelled time comes from counts";
   return out;
 }
 
@@ -391,6 +391,13 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
     const auto contract = std::find_if(verdict.contracts.begin(), verdict.contracts.end(), [&](const ContractReport& c) { return c.id == finding.contract; });
     if (contract != verdict.contracts.end() && contract->level != Level::required && finding.severity == Severity::error) finding.severity = Severity::warning;
   }
+  // Where threads race, other bits are the race's doing, and an order of summation mends nothing.
+  const bool races = std::any_of(verdict.findings.begin(), verdict.findings.end(), [](const Finding& f) { return f.contract == "safety.races"; });
+  for (Finding& finding : verdict.findings)
+    if (races && finding.contract == "numerics.deterministic") {
+      finding.cause = "a race between threads (safety.races)";
+      finding.advice = {"mend the race first"};
+    }
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(), [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   verdict.cases = std::move(cases_);
   verdict.resources = std::move(resources_);

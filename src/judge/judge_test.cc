@@ -370,6 +370,22 @@ TEST_F(Judging, RepetitionsDecideDeterminismAndAreAdvice) {
   EXPECT_EQ(verdict.status, VerdictStatus::accepted);
 }
 
+// Other bits because of a race are mended with the race; an order of summation would not help.
+TEST_F(Judging, ARaceIsTheCauseOfOtherBits) {
+  for (const bool races : {false, true}) {
+    trial::CallEvidence call = good_call(true);
+    call.repeats = 2;
+    call.differing_output = "y";
+    if (races) call.log.violations.push_back(violation("safety.races", 7));
+    const Verdict verdict = conclude({call});
+    const auto finding = std::find_if(verdict.findings.begin(), verdict.findings.end(), [](const Finding& f) { return f.contract == "numerics.deterministic"; });
+    ASSERT_NE(finding, verdict.findings.end());
+    ASSERT_FALSE(finding->advice.empty());
+    EXPECT_EQ(finding->advice[0] == "mend the race first", races);
+    EXPECT_EQ(finding->cause.find("race") != std::string::npos, races);
+  }
+}
+
 TEST_F(Judging, AFailedBuildIsRejectedWithItsDiagnostic) {
   trial_.artefact = {};
   trial_.artefact.failure = "compile";

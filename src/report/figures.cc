@@ -1,11 +1,13 @@
 #include "report/figures.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "judge/contract_table.h"
 
 namespace kforge::report {
 
@@ -23,11 +25,22 @@ RunWork work_of(const Plan& plan) {
   return work;
 }
 
+std::string floor_text(const RunWork& work) {
+  return fmt::format("{} read once from DRAM (the {} of results may stay in L2) and {} operations", human_bytes(work.read_bytes), human_bytes(work.write_bytes), human_count(work.operations));
+}
+
 double microseconds(const TriedCandidate& tried) {
   return tried.verdict.time && std::isfinite(tried.verdict.time->us) && tried.verdict.time->us > 0 ? tried.verdict.time->us : 0;
 }
 
 namespace {
+
+bool is_wrong(const Verdict& verdict) {
+  return std::any_of(verdict.contracts.begin(), verdict.contracts.end(), [](const ContractReport& c) {
+    const judge::ContractRow* row = judge::find_contract(c.id);
+    return row && row->group == judge::Group::correctness && c.level == Level::required && c.status == Status::failed;
+  });
+}
 
 ProgramGain program_gain(const RunRecord& run, double speedup) {
   ProgramGain gain;
@@ -50,7 +63,8 @@ Standing standing_of(const RunRecord& run) {
   s.baseline = run.baseline.empty() ? nullptr : run.find(run.baseline);
   s.winner = run.winner.empty() ? nullptr : run.find(run.winner);
   s.work = work_of(run.plan);
-  if (s.baseline) s.baseline_us = microseconds(*s.baseline);
+  if (s.baseline && is_wrong(s.baseline->verdict)) s.start_fault = s.baseline->verdict.why;
+  else if (s.baseline) s.baseline_us = microseconds(*s.baseline);
   if (s.winner) s.winner_us = microseconds(*s.winner);
   if (s.baseline_us > 0 && s.winner_us > 0) s.speedup = s.baseline_us / s.winner_us;
   if (s.work.floor_us > 0 && s.winner_us > 0) s.roofline_fraction = s.work.floor_us / s.winner_us;

@@ -18,6 +18,8 @@ struct RunWork {
   double cold_bytes() const { return read_bytes > 0 ? read_bytes : bytes(); }
 };
 RunWork work_of(const Plan& plan);
+// What the floor counts, in words.
+std::string floor_text(const RunWork& work);
 
 // Amdahl's law for the task's [program].
 struct ProgramGain {
@@ -35,6 +37,7 @@ struct Standing {
   double baseline_us = 0, winner_us = 0;   // 0: not timed
   double speedup = 0;                      // baseline over winner; 0: unknown
   double roofline_fraction = 0;            // floor over winner; 0: unknown
+  std::string start_fault;                 // why the kernel that the run started from is wrong; "" when it is right or there is none
   std::string time_source;                 // "modelled", "measured", "": of the winner
   std::string bottleneck;                  // of the winner, in plain words; "" when not known
   ProgramGain program;

@@ -84,6 +84,7 @@ std::string story(const RunRecord& run) {
     for (const Finding* finding : step.answered) out += fmt::format("Seen before: {}: {}\n\n", esc(finding->contract), esc(finding->message));
     out += fmt::format("{} (expected {}), now {}.", step.observed_gain > 0 ? gain_text(step.observed_gain) : "Gain not known", gain_text(step.expected_gain), time_text(microseconds(*step.tried)));
     out += step.rule ? fmt::format(" Rule `{}`: {}.\n\n", step.rule->id, esc(step.rule->title)) : "\n\n";
+    if (step.before && !step.descends) out += "A new line: it is not made from the kernel before it.\n\n";
     if (step.before) out += patch(step.change) + "\n";
   }
   return out;
@@ -100,8 +101,9 @@ std::string standing_text(const Standing& s) {
   std::string out;
   if (s.winner_us > 0) out += fmt::format("- winner: {} ({})\n", time_text(s.winner_us), esc(s.time_source));
   if (!s.bottleneck.empty()) out += fmt::format("- bound by {}\n", esc(s.bottleneck));
+  if (!s.start_fault.empty()) out += fmt::format("- the kernel it started from is wrong: {}\n", esc(s.start_fault));
   if (s.speedup > 0) out += fmt::format("- {} faster than the kernel it started from ({})\n", gain_text(s.speedup), time_text(s.baseline_us));
-  if (s.roofline_fraction > 0) out += fmt::format("- {:.0f}% of the roofline: floor {}, bound by {}\n", 100 * s.roofline_fraction, time_text(s.work.floor_us), esc(bound_text(s.work.bound)));
+  if (s.roofline_fraction > 0) out += fmt::format("- {:.0f}% of the roofline: floor {}, bound by {}: {}\n", 100 * s.roofline_fraction, time_text(s.work.floor_us), esc(bound_text(s.work.bound)), floor_text(s.work));
   if (s.program.stated)
     out += fmt::format("- the kernel is {:.1f}% of its program, which becomes {} faster (at most {})\n", 100 * s.program.share, gain_text(s.program.speedup),
                        std::isfinite(s.program.limit) ? gain_text(s.program.limit) : "without limit");

@@ -249,6 +249,34 @@ TEST(Story, StepsNameWhatWasSeenAndTheRule) {
   EXPECT_GT(steps[1].change.added, 10);
 }
 
+// A template's candidate is faster than the transformed kernel before it, and no successor of it.
+TEST(Story, AnotherLineIsNamedSo) {
+  RunRecord run = report::sample_run();
+  EXPECT_TRUE(report::story_of(run)[1].descends);
+  run.tried[3].candidate.parent.clear();
+  const auto steps = report::story_of(run);
+  EXPECT_TRUE(steps[0].descends);
+  EXPECT_FALSE(steps[1].descends);
+  EXPECT_TRUE(steps[1].answered.empty());
+  EXPECT_TRUE(steps[2].descends);
+  for (const std::string& text : {to_text(run, {}), explain_text(run, {}), to_html(run), to_markdown(run)}) EXPECT_THAT(text, HasSubstr("ew line")) << text;
+  EXPECT_THAT(to_text(report::sample_run(), {}), Not(HasSubstr("new line")));
+}
+
+TEST(Report, AWrongStartIsNamedAndNothingIsFasterThanIt) {
+  RunRecord run = report::sample_run();
+  run.tried[0].verdict.why = "fails numerics at 17 x 1000";
+  for (ContractReport& c : run.tried[0].verdict.contracts)
+    if (c.id == "numerics") c.status = Status::failed;
+  EXPECT_EQ(report::standing_of(run).speedup, 0);
+  for (const std::string& text : {to_text(run, {}), explain_text(run, {}), to_html(run), to_markdown(run)}) EXPECT_THAT(text, AllOf(HasSubstr("wrong"), HasSubstr("fails numerics at 17 x 1000")));
+}
+
+TEST(Report, TheFloorSaysWhatItCounts) {
+  const RunRecord run = report::sample_run();
+  for (const std::string& text : {explain_text(run, {}), to_html(run), to_markdown(run)}) EXPECT_THAT(text, HasSubstr("of results may stay in L2) and"));
+}
+
 TEST(Audit, HasFourLayersAndHidesNothingUnknown) {
   const auto layers = report::audit(report::sample_run().tried[0].verdict);
   ASSERT_EQ(layers.size(), 4u);

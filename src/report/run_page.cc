@@ -86,11 +86,13 @@ Html rule_text(const StoryStep& step) {
 
 Html way(const RunRecord& run) {
   Html out;
+  if (const std::string fault = standing_of(run).start_fault; !fault.empty()) out += Html::element("p", Html::text("The kernel that the run started from is wrong: " + fault + "."));
   std::size_t number = 0;
   for (const StoryStep& step : story_of(run)) {
     if (++number > kMaxSteps) return out + Html::element("p", Html::raw("Further steps are in the table of candidates."));
     Html card = step.observed_gain > 0 ? Html::element("span", "gain", Html::text(gain_text(step.observed_gain))) : Html();
     card += Html::element("h3", Html::figures("{}. ", number) + Html::text(move_title(step.tried->candidate))) + step_facts(step) + rule_text(step);
+    if (step.before && !step.descends) card += Html::element("p", "sub", Html::raw("A new line: it is not made from the kernel before it."));
     if (step.before && out.size() < kPageBytes / 2)
       card += Html::raw("<details><summary>") + Html::figures("The change: {} lines added, {} removed", step.change.added, step.change.removed) + Html::raw("</summary>\n") + difference_view(step.change) + Html::raw("</details>\n");
     out += Html::element("article", "card", card);
@@ -103,8 +105,8 @@ Html left(const Standing& s) {
   Html out;
   if (s.work.floor_us > 0) {
     const double factor = s.winner_us / s.work.floor_us;
-    out += Html::element("p", Html::text(fmt::format("The floor of physics is {} (bound by {}): {} compulsory bytes and {} operations. The winner takes {}: at most {} is left to win.",
-        time_text(s.work.floor_us), bound_text(s.work.bound), human_bytes(s.work.bytes()), human_count(s.work.operations), time_text(s.winner_us), gain_text(factor))));
+    out += Html::element("p", Html::text(fmt::format("The floor of physics is {} (bound by {}): {}. The winner takes {}: at most {} is left to win.",
+        time_text(s.work.floor_us), bound_text(s.work.bound), floor_text(s.work), time_text(s.winner_us), gain_text(factor))));
     if (factor < 1) out += Html::element("p", Html::raw("A time below the floor is an error of measurement or of the floor; it is no achievement."));
     else if (factor < 1.15) out += Html::element("p", Html::raw("Tuning has little left to give. Fewer bytes would: fusion with a neighbour, narrower types, or another algorithm."));
   }

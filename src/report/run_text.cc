@@ -29,11 +29,11 @@ Colour colour_of(Status status) { return status == Status::passed ? Colour::gree
 std::string way_text(const RunRecord& run, const Painter& paint) {
   std::string out;
   const Standing s = standing_of(run);
-  if (s.baseline) out += fmt::format("  {:>10}  {}\n", time_text(s.baseline_us), printable(move_title(s.baseline->candidate)));
+  if (s.baseline) out += fmt::format("  {:>10}  {}{}\n", time_text(s.baseline_us), printable(move_title(s.baseline->candidate)), s.start_fault.empty() ? "" : paint(Colour::red, ", which is wrong"));
   for (const StoryStep& step : story_of(run)) {
     const std::string gain = step.observed_gain > 0 ? gain_text(step.observed_gain) : "-";
     const std::string rule = step.tried->candidate.move.rule.empty() ? "" : " [" + step.tried->candidate.move.rule + "]";
-    out += fmt::format("  {:>10}  {} {}{}\n", time_text(microseconds(*step.tried)), paint(Colour::green, fmt::format("{:<7}", gain)), printable(move_title(step.tried->candidate)), paint(Colour::dim, printable(rule)));
+    out += fmt::format("  {:>10}  {} {}{}\n", time_text(microseconds(*step.tried)), paint(Colour::green, fmt::format("{:<7}", gain)), printable(move_title(step.tried->candidate)), paint(Colour::dim, printable(rule) + (step.before && !step.descends ? " (a new line, not made from the one above)" : "")));
   }
   return out.empty() ? out : heading(paint, "How it came about") + out;
 }
@@ -100,6 +100,7 @@ std::string answer_text(const RunRecord& run, const Standing& s, const Painter& 
     if (s.roofline_fraction > 0) text += fmt::format(", {:.0f}% of the roofline", 100 * s.roofline_fraction);
     out += line(paint, "winner", fmt::format("{} ({})", move_title(s.winner->candidate), short_id(run.winner))) + line(paint, "time", text);
   }
+  if (!s.start_fault.empty()) out += line(paint, "start", fmt::format("{} is wrong: {}", move_title(s.baseline->candidate), s.start_fault));
   out += left_text(s, paint);
   out += line(paint, "cost", cost_text(run));
   return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));
@@ -140,13 +141,14 @@ std::string explain_text(const RunRecord& run, const TextOptions& options) {
   const Standing s = standing_of(run);
   std::string out = paint(Colour::bold, printable(run.task_name)) + fmt::format(" on {}\n", printable(run.gpu));
   out += line(paint, "pattern", fmt::format("{} ({:.0f}% sure): {}", run.plan.guess.pattern, 100 * run.plan.guess.confidence, run.plan.guess.why));
-  if (s.work.floor_us > 0) out += line(paint, "floor", fmt::format("{}, bound by {}: {} and {} operations", time_text(s.work.floor_us), bound_text(s.work.bound), human_bytes(s.work.bytes()), human_count(s.work.operations)));
-  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), time_text(s.baseline_us)));
+  if (s.work.floor_us > 0) out += line(paint, "floor", fmt::format("{}, bound by {}: {}", time_text(s.work.floor_us), bound_text(s.work.bound), floor_text(s.work)));
+  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), s.start_fault.empty() ? time_text(s.baseline_us) : "which is wrong: " + s.start_fault));
   int number = 0;
   for (const StoryStep& step : story_of(run)) {
     out += heading(paint, fmt::format("Step {}: {}", ++number, printable(move_title(step.tried->candidate))));
     for (const Finding* f : step.answered) out += line(paint, "seen", fmt::format("{}: {}{}", f->contract, f->message, f->line > 0 ? fmt::format(" (line {})", f->line) : ""));
     out += line(paint, "gain", fmt::format("{} (expected {}), now {}", step.observed_gain > 0 ? gain_text(step.observed_gain) : "not known", gain_text(step.expected_gain), time_text(microseconds(*step.tried))));
+    if (step.before && !step.descends) out += line(paint, "from", "a new line: it is not made from the kernel before it");
     if (step.rule) out += line(paint, "rule", step.rule->id + ": " + step.rule->title) + indented(step.rule->why) + line(paint, "what to do", " ") + indented(step.rule->what_to_do);
     if (step.before) out += line(paint, "change", fmt::format("{} lines added, {} removed", step.change.added, step.change.removed)) + change_text(step.change, paint);
   }

@@ -27,14 +27,21 @@ std::optional<KnowledgeRule> find_rule(const std::vector<KnowledgeRule>& rules, 
   return found == rules.end() ? std::nullopt : std::optional(*found);
 }
 
-StoryStep step_of(const TriedCandidate& tried, const TriedCandidate* before, const std::vector<KnowledgeRule>& rules) {
+bool descends_from(const RunRecord& run, const TriedCandidate& tried, const TriedCandidate& ancestor) {
+  const TriedCandidate* at = &tried;
+  for (std::size_t steps = 0; at && at != &ancestor && steps < run.tried.size(); ++steps) at = run.find(at->candidate.parent);
+  return at == &ancestor;
+}
+
+StoryStep step_of(const RunRecord& run, const TriedCandidate& tried, const TriedCandidate* before, const std::vector<KnowledgeRule>& rules) {
   StoryStep step;
   step.tried = &tried;
   step.before = before;
+  step.descends = before && descends_from(run, tried, *before);
   step.expected_gain = tried.candidate.move.expected_gain;
   step.observed_gain = tried.observed_gain;
   if (before) {
-    step.answered = answered_by(tried.candidate.move, *before);
+    if (step.descends) step.answered = answered_by(tried.candidate.move, *before);
     if (microseconds(tried) > 0 && microseconds(*before) > 0) step.observed_gain = microseconds(*before) / microseconds(tried);
     step.change = difference(before->candidate.source, tried.candidate.source);
   }
@@ -52,7 +59,7 @@ std::vector<StoryStep> story_of(const RunRecord& run) {
   for (const std::string& id : run.winners) {
     const TriedCandidate* tried = run.find(id);
     if (!tried || tried == before) continue;
-    steps.push_back(step_of(*tried, before, known));
+    steps.push_back(step_of(run, *tried, before, known));
     before = tried;
   }
   return steps;

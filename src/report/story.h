@@ -14,6 +14,7 @@ namespace kforge::report {
 struct StoryStep {
   const TriedCandidate* tried = nullptr;
   const TriedCandidate* before = nullptr;        // the winner or baseline before it; null for the first
+  bool descends = false;                         // made from `before`, in one move or several
   std::vector<const Finding*> answered;          // of `before`: those of the contract that the move answers; at most three
   std::optional<KnowledgeRule> rule;
   double expected_gain = 1, observed_gain = 0;   // 0: unknown
