@@ -12,8 +12,12 @@ import random
 import statistics
 import sys
 import tempfile
+import warnings
 
 import numpy
+
+# brute_force is its default. The rest of its list needs further packages.
+STRATEGIES = ["brute_force", "random_sample", "genetic_algorithm", "greedy_ils", "greedy_mls", "mls", "simulated_annealing", "dual_annealing", "basinhopping", "pso", "firefly_algorithm", "diff_evo", "bayes_opt"]
 
 
 def read(path):
@@ -31,7 +35,7 @@ def write_cache(path, names, points):
                      strategy_time=0, framework_time=0, timestamp="2026-01-01 00:00:00+00:00")
         cache[",".join(str(k) for k in key)] = entry
     tune = {n: sorted({p[0][i] for p in points}) for i, n in enumerate(names)}
-    json.dump({"device_name": "recorded", "kernel_name": "recorded", "problem_size": "1", "tune_params_keys": names, "tune_params": tune, "objective": "time", "cache": cache},
+    json.dump({"device_name": "recorded", "kernel_name": "recorded", "problem_size": 1, "tune_params_keys": names, "tune_params": tune, "objective": "time", "cache": cache},
               open(path, "w"))
     return tune
 
@@ -42,6 +46,7 @@ def main():
     percent = float(sys.argv[3]) if len(sys.argv) > 3 else 5.0
     from kernel_tuner import tune_kernel
 
+    warnings.filterwarnings("ignore")
     names, points = read(path)
     known = dict(points)
     best = min(v for v in known.values() if v > 0)
@@ -49,8 +54,8 @@ def main():
     folder = tempfile.mkdtemp()
     cache = os.path.join(folder, "cache.json")
     tune = write_cache(cache, names, points)
-    restrictions = lambda p: tuple(p[n] for n in names) in known  # noqa: E731
-    strategies = sys.argv[4].split(",") if len(sys.argv) > 4 else ["random_sample", "genetic_algorithm", "greedy_ils", "simulated_annealing", "pso", "diff_evo", "bayes_opt"]
+    restrictions = ["(" + ", ".join(names) + ") in (" + ", ".join(str(key) for key in known) + ")"]
+    strategies = sys.argv[4].split(",") if len(sys.argv) > 4 else STRATEGIES
     for strategy in strategies:
         excess = []
         for seed in range(1, seeds + 1):
@@ -59,7 +64,7 @@ def main():
             stdout, sys.stdout = sys.stdout, open(os.devnull, "w")
             try:
                 results, _ = tune_kernel("recorded", "__global__ void recorded() {}", 1, [], tune, restrictions=restrictions, strategy=strategy,
-                                         strategy_options={"max_fevals": budget}, simulation_mode=True, cache=cache, block_size_names=["none"], verbose=False, quiet=True)
+                                         strategy_options={} if strategy == "brute_force" else {"max_fevals": budget}, simulation_mode=True, cache=cache, block_size_names=["none"], verbose=False, quiet=True)
                 times = [r["time"] for r in results[:budget] if isinstance(r["time"], (int, float)) and r["time"] > 0]
                 excess.append((min(times) / best - 1) * 100 if times else math.inf)
             except Exception as error:  # a strategy that does not run is said, not hidden

@@ -22,19 +22,38 @@ std::vector<Candidate> line_of(const Journal& journal, const std::string& id) {
   return line;
 }
 
+namespace {
+
+// The moves from `next` on, made again on `current` by whoever can.
+std::optional<Candidate> made_again(const Proposers& proposers, const propose::Situation& situation, const std::vector<Candidate>& line, Candidate current, std::size_t next) {
+  for (; next < line.size(); ++next) {
+    std::optional<Candidate> made;
+    for (const auto& proposer : proposers)
+      if (!made) made = proposer->make_again(situation, current, line[next], line[next - 1]);
+    if (!made) return std::nullopt;
+    current = std::move(*made);
+  }
+  return current;
+}
+
+}  // namespace
+
 std::vector<Ablated> ablated_candidates(const Proposers& proposers, const propose::Situation& situation, const std::vector<Candidate>& line) {
   std::vector<Ablated> out;
-  for (std::size_t i = 1; i + 1 < line.size(); ++i) {   // the last move's own parent is the winner without it
-    for (const auto& proposer : proposers) {
-      auto candidate = proposer->without(situation, line, line[i]);
+  for (const auto& proposer : proposers)
+    for (propose::TakenBack& back : proposer->take_back(situation, line)) {
+      const std::string base = identity(back.candidate.source, back.candidate.flags);
+      auto candidate = made_again(proposers, situation, line, std::move(back.candidate), back.next);
       if (!candidate) continue;
       candidate->id = identity(candidate->source, candidate->flags);
+      const auto step = std::find_if(line.begin(), line.end(), [&](const Candidate& c) { return c.id == back.step; });
+      const bool whole = step != line.end() && step->move.title == back.title;
+      // What followed undid it, or did not need it: then nothing was taken back. Of the last move its own parent is the winner without it.
+      if (candidate->id == line.back().id || (back.next < line.size() ? candidate->id == base : whole)) continue;
       candidate->parent = line.back().id;
-      candidate->move = {"ablation", fmt::format("without \"{}\"", line[i].move.title), line[i].move.id, line[i].move.rule, 1 / std::max(line[i].move.expected_gain, 1e-3)};
-      out.push_back({line[i].id, std::move(*candidate)});
-      break;
+      candidate->move = {"ablation", fmt::format("without \"{}\"", back.title), back.move, back.rule, 1 / std::max(back.expected_gain, 1e-3)};
+      out.push_back({back.step, whole ? "" : back.title, std::move(*candidate)});
     }
-  }
   return out;
 }
 
@@ -43,15 +62,18 @@ std::vector<store::ContributionRow> contributions(const Journal& journal, const 
   if (line.empty()) return out;
   const double winner = time_of(journal.find(line.back().id));
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto found = std::find_if(ablated.begin(), ablated.end(), [&](const Ablated& a) { return a.taken_back == line[i].id; });
-    const double without = found == ablated.end() ? 0 : time_of(journal.find(found->candidate.id));
-    if (winner > 0 && without > 0) {
-      out.push_back({line[i].id, found->candidate.id, without / winner, "ablation"});
-      continue;
+    bool known = false;
+    std::vector<store::ContributionRow> parts;
+    for (const Ablated& a : ablated) {
+      const double without = a.taken_back == line[i].id ? time_of(journal.find(a.candidate.id)) : 0;
+      if (winner <= 0 || without <= 0) continue;
+      parts.push_back({line[i].id, a.candidate.id, without / winner, "ablation", a.title});
+      known = known || a.title.empty();
     }
     const double before = i > 0 ? time_of(journal.find(line[i - 1].id)) : line[0].id == journal.row().baseline ? 0 : journal.baseline_us();
     const double after = time_of(journal.find(line[i].id));
-    if (before > 0 && after > 0) out.push_back({line[i].id, "", before / after, "before and after"});
+    if (!known && before > 0 && after > 0) out.push_back({line[i].id, "", before / after, "before and after", ""});
+    out.insert(out.end(), parts.begin(), parts.end());
   }
   return out;
 }

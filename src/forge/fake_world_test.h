@@ -62,10 +62,15 @@ class FakeProposer : public propose::Proposer {
       }
     return out;
   }
-  std::optional<Candidate> without(const propose::Situation&, std::span<const Candidate> line, const Candidate& taken_back) override {
-    Point p = point_of(line.back().source);
-    (taken_back.move.id == "raise a" ? p.a : p.b) -= 1;
-    return candidate_at(p, line.back().id, "without", 1);
+  std::vector<propose::TakenBack> take_back(const propose::Situation&, std::span<const Candidate> line) override {
+    std::vector<propose::TakenBack> out;
+    for (std::size_t i = 1; i < line.size(); ++i) out.push_back({line[i].id, line[i].move.title, line[i].move.id, "", 1, line[i - 1], i + 1});
+    return out;
+  }
+  std::optional<Candidate> make_again(const propose::Situation&, const Candidate& on, const Candidate& made, const Candidate&) override {
+    Point p = point_of(on.source);
+    (made.move.id == "raise a" ? p.a : p.b) += 1;
+    return candidate_at(p, on.id, made.move.id, 1);
   }
 };
 

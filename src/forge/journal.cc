@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evidence/launch_log.h"
+#include "forge/screen.h"
 #include "kforge/report.h"
 
 namespace kforge::forge {
@@ -19,6 +20,12 @@ std::vector<evidence::KernelProfile> profiles_of(const std::string& text) {
   evidence::LaunchLog log;
   std::string error;
   return evidence::from_json(text, log, error) ? std::move(log.kernels) : std::vector<evidence::KernelProfile>{};
+}
+
+// What compilers do before the first and for each further byte of PTX, in units of the former. Seconds would differ from run to run.
+double cost_of(const std::string& ptx) {
+  constexpr double kBytesOfOneUnit = 64 << 10;
+  return ptx.empty() ? 0 : 1 + static_cast<double>(ptx.size()) / kBytesOfOneUnit;
 }
 
 }  // namespace
@@ -128,6 +135,7 @@ Expected<void> Journal::take_verdict(Entry& entry, const store::VerdictRow& row)
   entry.started_s = row.started_s;
   entry.build_s = row.build_s;
   entry.judge_s = row.judge_s;
+  entry.cost = cost_of(row.ptx);
   entry.judged = true;
   return {};
 }
@@ -138,6 +146,7 @@ Expected<void> Journal::add_verdict(Entry& entry, Judgement judgement, const std
   entry.standing = standing_of(entry.verdict);
   entry.build_s = judgement.build_s;
   entry.judge_s = judgement.judge_s;
+  entry.cost = cost_of(judgement.ptx);
   note_gain(entry);
   store::VerdictRow row;
   row.candidate = entry.candidate.id;
@@ -210,7 +219,7 @@ std::vector<propose::Tried> Journal::tried() const {
   std::vector<propose::Tried> out;
   for (const Entry& e : entries_)
     if (e.judged && e.purpose == store::kSearch)
-      out.push_back({e.candidate, e.verdict.status, e.standing.us, e.verdict.findings, e.verdict.contracts, e.verdict.resources, e.profiles});
+      out.push_back({e.candidate, e.verdict.status, e.standing.us, e.verdict.findings, e.verdict.contracts, e.verdict.resources, e.profiles, e.cost, is_screened(e.verdict)});
   return out;
 }
 

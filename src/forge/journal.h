@@ -26,6 +26,7 @@ struct Entry {
   std::vector<evidence::KernelProfile> profiles;
   Standing standing;
   double started_s = 0, build_s = 0, judge_s = 0, observed_gain = 0;
+  double cost = 0;                               // of compiling it, by the size of its PTX; 0: not known
   bool reused = false;
   bool verified = false;                         // judged again with fresh inputs and accepted
 };

@@ -44,6 +44,7 @@ trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task&
   out.budget = request.budget;
   out.seed = request.seed;
   out.profile = !request.only_correctness;
+  out.sampled_only = request.sampled_only;
   out.progress = request.progress;
   out.compile_server = request.compile_server;
   out.prepared = request.prepared;

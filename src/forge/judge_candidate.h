@@ -25,6 +25,7 @@ struct JudgeRequest {
   std::string candidate;                 // path of the .cu
   std::vector<std::string> flags;        // of the candidate, added to the task's
   bool only_correctness = false;
+  bool sampled_only = false;             // the measure sizes on a few sampled blocks: a time, and nothing proven
   bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
   std::uint64_t seed = 1;
   trial::Budget budget;

@@ -10,12 +10,16 @@
 
 #include "forge/ablation.h"
 #include "forge/move_tree.h"
+#include "forge/screen.h"
 #include "store/word_list.h"
 
 namespace kforge::forge {
 namespace {
 
 constexpr std::uint64_t kKnownTimes = 3;     // so often a move must have been seen before its record counts
+constexpr double kWorth = 1.25;              // times the best one's or the parent's time: slower ones are not proven
+constexpr int kProofs = 3;                   // of winners in turn, each faster without a move of the one before
+constexpr double kKnownEffort = 0.05;        // of a candidate whose verdict the store has
 
 class Loop {
  public:
@@ -86,7 +90,7 @@ class Loop {
     }
     // The winner's verification and some ablations, on as many threads as there are.
     const double each = spent / std::max<double>(1, static_cast<double>(out.judged));
-    out.reserved_seconds = std::min(0.2 * s_.budget.seconds, each * (1 + 3 / static_cast<double>(std::max<std::size_t>(s_.jobs, 1))));
+    out.reserved_seconds = std::min(0.2 * s_.budget.seconds, each * (1 + 5 / static_cast<double>(std::max<std::size_t>(s_.jobs, 1))));
     if (best && best->standing.grade == Grade::accepted) {
       out.goal_met = true;        // of a task with a goal: the contract is required
       out.best_us = best->standing.us;
@@ -98,12 +102,21 @@ class Loop {
   MoveTree tree() const {
     MoveTree tree;
     for (const Entry& e : journal_.entries())
-      if (e.judged && e.purpose == store::kSearch) tree.add(e.candidate.id, e.candidate.parent, e.standing);
+      if (e.judged && e.purpose == store::kSearch) tree.add(e.candidate.id, e.candidate.parent, e.standing, e.candidate.move.id == "parameter");
     return tree;
   }
 
-  // Gain to be expected of a move: its promise, corrected by how such promises were kept.
+  // What judging it will take: next to nothing where the store has the verdict.
+  double effort(const Candidate& candidate) {
+    if (s_.verdict_key)
+      if (const auto known = s_.store->has_verdict(s_.verdict_key(candidate)); known && *known) return kKnownEffort;
+    return s_.effort ? s_.effort(candidate) : 1;
+  }
+
+  // Gain to be expected of a move: its promise, corrected by how such promises were kept. A search of parameters promises what its model
+  // of this very run expects, and tries worse points to learn.
   double expectation(const Move& move) {
+    if (move.id == "parameter") return std::max(move.expected_gain, 1.0);
     const auto gains = s_.store->gains(move.id, journal_.plan().guess.pattern, journal_.row().gpu);
     if (!gains || gains->times < kKnownTimes || gains->expected <= 0) return std::max(move.expected_gain, 1.0);
     return std::max(move.expected_gain, 1e-3) * gains->observed / gains->expected;
@@ -128,7 +141,7 @@ class Loop {
     options.turn = journal_.rounds();
     options.known = &known;
     options.expectation = [this](const Move& move) { return expectation(move); };
-    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, frontier};
+    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, frontier, [this](const Candidate& c) { return effort(c); }};
     auto picked = pick_round(s_.proposers, situation, options);
     if (s_.review) {
       auto reviewed = s_.review(journal_.rounds(), std::move(picked));
@@ -150,11 +163,14 @@ class Loop {
     std::vector<Entry*> pending;
     for (Entry& e : journal_.entries())
       if (!e.judged) pending.push_back(&e);
+    // Of this moment, whatever other threads find: equal runs try and prove the same.
+    std::vector<double> worth;
+    for (const Entry* entry : pending) worth.push_back(worth_us(*entry));
     std::atomic<std::size_t> next{0};
     std::optional<Error> error;
     const auto work = [&] {
       for (std::size_t i = next++; i < pending.size() && !out_of_time(); i = next++) {
-        if (auto done = judge_one(*pending[i]); done) continue;
+        if (auto done = judge_one(*pending[i], worth[i]); done) continue;
         else {
           const std::lock_guard lock(mutex_);
           if (!error && done.error().code != ErrorCode::limit) error = done.error();
@@ -170,7 +186,15 @@ class Loop {
     return save_standing();
   }
 
-  Expected<void> judge_one(Entry& entry) {
+  // Beyond it a candidate is neither a winner nor a step to one: well above the best of the run and above its own parent.
+  double worth_us(const Entry& entry) const {
+    const Entry* best = journal_.best();
+    if (!best || best->standing.us <= 0 || entry.purpose != store::kSearch || entry.round == 0) return 0;
+    const Entry* parent = journal_.find(entry.candidate.parent);
+    return kWorth * std::max(best->standing.us, parent && parent->judged && parent->standing.right() ? parent->standing.us : 0.0);
+  }
+
+  Expected<void> judge_one(Entry& entry, double worth) {
     const std::string key = s_.verdict_key ? s_.verdict_key(entry.candidate) : "";
     {
       const std::lock_guard lock(mutex_);
@@ -183,14 +207,16 @@ class Loop {
         return {};
       }
     }
-    const JudgeCall call{s_.seed, true, [this] { return out_of_time(); }};
+    const JudgeCall call{s_.seed, true, [this] { return out_of_time(); }, worth};
     auto judgement = s_.judge(entry.candidate, call);
     // A verdict that came while everything was being stopped may be the stop's doing.
     if (judgement && interrupted()) return fail(ErrorCode::limit, "interrupted");
     if (!judgement) return Unexpected(judgement.error());
     const std::lock_guard lock(mutex_);
     const StageTimer timer(ledger_, "store");
-    if (auto added = journal_.add_verdict(entry, std::move(*judgement), key); !added) return added;
+    // Another run may have another opinion of what is worth a proof.
+    const bool screened = is_screened(judgement->verdict);
+    if (auto added = journal_.add_verdict(entry, std::move(*judgement), screened ? "" : key); !added) return added;
     if (auto told = journal_.event(seconds(), "verdict", entry.candidate.id + " " + entry.verdict.why); !told) return told;
     report("judging");
     return {};
@@ -217,14 +243,28 @@ class Loop {
 
   // --- the end
 
-  // The best accepted candidate is built and judged again on fresh inputs until one holds; then its moves are taken back.
+  // The best accepted candidate is proven, then its moves are taken back. One that is faster without a move is the next to be proven.
   Expected<void> prove_winner() {
+    std::string proven;
+    for (int turn = 0; turn < kProofs; ++turn) {
+      if (auto done = prove(); !done) return done;
+      const Entry* winner = journal_.winner();
+      if (!winner || !winner->verified || winner->candidate.id == proven) return {};
+      proven = winner->candidate.id;
+      if (auto done = take_moves_back(*winner); !done) return done;
+    }
+    return prove();
+  }
+
+  // Until one holds, the best accepted candidate is built and judged again on fresh inputs.
+  Expected<void> prove() {
     while (const Entry* found = journal_.winner()) {
       if (found->verified || interrupted()) break;
       report("verifying");
       Entry& entry = *journal_.find(found->candidate.id);
       const std::uint64_t seed = s_.seed + 1;
-      auto again = s_.judge(entry.candidate, {seed, false, [this] { return interrupted(); }});
+      JudgeCall call{seed, false, [this] { return interrupted(); }, 0};
+      auto again = s_.judge(entry.candidate, call);
       if (!again && again.error().code == ErrorCode::limit) break;
       if (!again) return Unexpected(again.error());
       if (interrupted()) break;
@@ -232,20 +272,19 @@ class Loop {
       if (!entry.verified)
         if (auto told = journal_.event(seconds(), "verification", entry.candidate.id + " did not hold: " + again->verdict.why); !told) return told;
     }
-    if (auto saved = save_standing(); !saved) return saved;
-    const Entry* winner = journal_.winner();
-    return winner && winner->verified ? take_moves_back(*winner) : Expected<void>();
+    return save_standing();
   }
 
   Expected<void> take_moves_back(const Entry& winner) {
     report("ablation");
     const auto tried = journal_.tried();
-    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, {}};
+    const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, {}, {}};
     const auto line = line_of(journal_, winner.candidate.id);
     const auto ablated = ablated_candidates(s_.proposers, situation, line);
     std::vector<Candidate> fresh;
+    std::set<std::string> known;
     for (const Ablated& a : ablated)
-      if (!journal_.find(a.candidate.id)) fresh.push_back(a.candidate);
+      if (!journal_.find(a.candidate.id) && known.insert(a.candidate.id).second) fresh.push_back(a.candidate);
     if (!fresh.empty() && !out_of_time()) {
       if (auto added = journal_.add_round(fresh, store::kAblation); !added) return added;
       if (auto done = judge_pending(); !done) return done;

@@ -22,6 +22,7 @@ struct JudgeCall {
   std::uint64_t seed = 1;
   bool stop_early = true;                        // the first failure will do
   std::function<bool()> cancelled;
+  double worth_us = 0;                           // a candidate that is slower on sampled blocks need not be proven (forge/screen.h); 0: each is
 };
 
 struct LoopSetting {
@@ -39,6 +40,8 @@ struct LoopSetting {
   std::function<Expected<Judgement>(const Candidate& candidate, const JudgeCall& call)> judge;
   // Of everything that a verdict depends on; "": no other run may use it.
   std::function<std::string(const Candidate& candidate)> verdict_key;
+  // What building and judging a candidate will take beside a fresh one: 1. May be empty.
+  std::function<double(const Candidate& candidate)> effort;
   std::function<double()> clock;                 // seconds, never going back
   RunCosts* costs = nullptr;                     // takes what the loop used itself, and goes into the run's row; may be null
   std::function<void(const Progress&)> progress;

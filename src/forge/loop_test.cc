@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "forge/fake_world_test.h"
+#include "forge/screen.h"
 
 namespace kforge::forge {
 namespace {
@@ -89,6 +90,76 @@ TEST_F(LoopTest, SaysWhatEachMoveOfTheWinnerIsWorth) {
     EXPECT_GT(row.factor, 1);
   }
   EXPECT_EQ(ablations, kMaxA + kMaxB - 1) << "the last move's own parent is the winner without it";
+}
+
+// A part of a step, as a template's parameter is one: the last candidate of the line is what a search came upon, and one of its parts is worth nothing.
+class InParts final : public FakeProposer {
+ public:
+  std::vector<propose::TakenBack> take_back(const propose::Situation&, std::span<const Candidate> line) override {
+    const Point p = point_of(line.back().source);
+    return {{line.back().id, "a 0 -> " + std::to_string(p.a), "parameter", "", 1, candidate_at({0, p.b}, "", "x", 1), line.size()},
+            {line.back().id, "b 0 -> " + std::to_string(p.b), "parameter", "", 1, candidate_at({p.a, 0}, "", "x", 1), line.size()}};
+  }
+};
+
+TEST_F(LoopTest, TakesBackPartsOfAStep) {
+  FakeRun run(folder());
+  run.setting.proposers.clear();
+  run.setting.proposers.push_back(std::make_unique<InParts>());
+  ASSERT_TRUE(run.go());
+  const auto record = record_of(run.store, run.journal->row());
+  ASSERT_TRUE(record);
+  std::map<std::string, double> parts;
+  for (const Contribution& c : record->contributions)
+    if (c.how == "ablation") parts[c.move.title] = c.factor;
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_DOUBLE_EQ(parts["a 0 -> 7"], us_of({0, 3}) / us_of({7, 3}));
+  EXPECT_DOUBLE_EQ(parts["b 0 -> 3"], us_of({7, 0}) / us_of({7, 3}));
+}
+
+// A winner that is faster without one of its parts is no winner yet.
+TEST_F(LoopTest, ProvesWhatTheAblationFinds) {
+  FakeRun run(folder());
+  run.setting.proposers.clear();
+  run.setting.proposers.push_back(std::make_unique<InParts>());
+  run.adjust = [](const Candidate& c, const JudgeCall&, Verdict& v) {
+    if (c.source == "a=0 b=3") v.time->us = 1;
+  };
+  run.setting.first = {candidate_at({3, 3}, "", "start", 1)};
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.winner_text(), "a=0 b=3");
+  EXPECT_TRUE(run.journal->winner()->verified);
+}
+
+// What is slow on sampled blocks is not proven, is no step to anything, and is no other run's verdict.
+TEST_F(LoopTest, ProvesOnlyWhatIsWorthIt) {
+  FakeRun run(folder());
+  run.setting.verdict_key = [](const Candidate& c) { return "key " + c.id; };
+  std::map<std::string, double> worth;
+  run.setting.judge = [&](const Candidate& c, const JudgeCall& call) -> Expected<Judgement> {
+    auto judged = run.judge(c, call);
+    worth[c.source] = call.worth_us;
+    if (!judged || call.worth_us == 0 || !judged->verdict.time || judged->verdict.time->us <= call.worth_us) return judged;
+    judged->verdict.status = VerdictStatus::error;
+    judged->verdict.rungs.push_back({"screen", Status::failed, 0, "too slow"});
+    return judged;
+  };
+  run.adjust = [](const Candidate& c, const JudgeCall&, Verdict& v) {
+    if (c.source == "a=1 b=2") v.time->us = 500;
+  };
+  run.setting.first.push_back(candidate_at({7, 2}, "", "start", 1));
+  run.setting.first.push_back(candidate_at({1, 1}, "", "start", 1));
+  ASSERT_TRUE(run.go());
+  EXPECT_EQ(run.winner_text(), "a=7 b=3");
+  EXPECT_EQ(worth["a=0 b=0"], 0) << "the first round is proven";
+  EXPECT_DOUBLE_EQ(worth["a=2 b=1"], 1.25 * us_of({1, 1})) << "slower than the best, and a step for its parent";
+  const std::string slow = identity("a=1 b=2", {});
+  ASSERT_TRUE(run.journal->find(slow));
+  EXPECT_TRUE(is_screened(run.journal->find(slow)->verdict));
+  EXPECT_FALSE(run.journal->find(slow)->standing.right());
+  EXPECT_FALSE(*run.store.has_verdict("key " + slow));
+  EXPECT_TRUE(*run.store.has_verdict("key " + identity("a=7 b=3", {})));
+  for (const Entry& e : run.journal->entries()) EXPECT_NE(e.candidate.parent, slow);
 }
 
 TEST_F(LoopTest, EndsWithTheNameOfItsRule) {

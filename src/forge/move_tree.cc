@@ -18,10 +18,11 @@ std::size_t share(std::size_t descendants, double widening) {
 
 }  // namespace
 
-void MoveTree::add(const std::string& id, const std::string& parent, const Standing& standing) {
+void MoveTree::add(const std::string& id, const std::string& parent, const Standing& standing, bool is_point) {
   Node& node = nodes_[id];
   node.parent = parent;
   node.standing = standing;
+  node.is_point = is_point;
   node.order = nodes_.size();
   if (const auto found = nodes_.find(parent); found != nodes_.end() && parent != id) found->second.children.push_back(id);
 }
@@ -32,12 +33,13 @@ std::string MoveTree::death_of(const Node& node) const {
   const double own = node.standing.us;
   if (parent != nodes_.end() && parent->second.standing.right() && parent->second.standing.us > 0 && own > kWorse * parent->second.standing.us)
     return fmt::format("{:.2f} times its parent's time", own / parent->second.standing.us);
-  if (own <= 0 || node.children.size() < kFruitlessChildren) return {};
-  const bool fruitless = std::none_of(node.children.begin(), node.children.end(), [&](const std::string& child) {
-    const Standing& s = nodes_.at(child).standing;
-    return s.right() && s.us > 0 && s.us < own;
-  });
-  return fruitless ? fmt::format("{} children and none of them faster", node.children.size()) : std::string();
+  std::size_t moves = 0, fruitful = 0;
+  for (const std::string& id : node.children) {
+    const Node& child = nodes_.at(id);
+    moves += !child.is_point;
+    fruitful += child.standing.right() && child.standing.us > 0 && child.standing.us < own;
+  }
+  return own > 0 && moves >= kFruitlessChildren && fruitful == 0 ? fmt::format("{} children and none of them faster", moves) : std::string();
 }
 
 std::vector<MoveTree::DeadEnd> MoveTree::new_dead_ends() {

@@ -16,12 +16,13 @@ namespace kforge::forge {
 
 class MoveTree {
  public:
-  // In order of verdict; the parent may be "" or unknown (a root).
-  void add(const std::string& id, const std::string& parent, const Standing& standing);
+  // In order of verdict; the parent may be "" or unknown (a root). `is_point`: it is a point of a searched space, of which a search tries
+  // worse ones to learn.
+  void add(const std::string& id, const std::string& parent, const Standing& standing, bool is_point = false);
 
   struct DeadEnd { std::string id, why; };
   // Those that became dead ends since the last call: wrong; slower than the parent by more than a fifth; several children and none of them
-  // faster. Told once.
+  // faster, points of a searched space left out. Told once.
   std::vector<DeadEnd> new_dead_ends();
   void mark_dead(const std::string& id);              // known from before
 
@@ -36,7 +37,7 @@ class MoveTree {
     Standing standing;
     std::vector<std::string> children;
     std::size_t order = 0;
-    bool dead = false;
+    bool is_point = false, dead = false;
   };
   std::string death_of(const Node& node) const;       // why it is a dead end, or ""
   std::map<std::string, Node> nodes_;

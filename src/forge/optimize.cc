@@ -17,6 +17,7 @@
 #include "forge/fingerprint.h"
 #include "forge/loop.h"
 #include "forge/plan_review.h"
+#include "forge/screen.h"
 #include "forge/standard_proposers.h"
 #include "forge/target.h"
 #include "kforge/version.h"
@@ -34,6 +35,7 @@ using namespace forge;
 constexpr std::uint64_t kSearchInstructions = 64'000'000;
 // A call of a candidate that is waited for longer is not worth its share of the budget.
 constexpr double kSearchCallSeconds = 5;
+constexpr double kBuiltEffort = 0.5;   // of a candidate whose build the cache has, beside one that is to be compiled
 
 // Of timed calls, likewise: a candidate that is 1% better than the best is not what a search looks for first.
 constexpr double kSearchTimeSeconds = 1, kSearchInterval = 0.01;
@@ -110,6 +112,11 @@ Expected<std::optional<Candidate>> baseline_of(const OptimizeOptions& options, c
 class CandidateFiles {
  public:
   explicit CandidateFiles(fs::path folder) : folder_(std::move(folder)) {}
+  // It was built before, as far as this store knows.
+  bool holds(const Candidate& candidate) const {
+    std::error_code ignored;
+    return fs::exists(folder_ / (candidate.id + ".cu"), ignored);
+  }
   Expected<std::string> file(const Candidate& candidate) const {
     if (auto made = make_directories(folder_); !made) return Unexpected(made.error());
     const fs::path path = folder_ / (candidate.id + ".cu");
@@ -225,6 +232,7 @@ class Optimisation {
     s.proposers = standard_proposers();
     s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
     s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, target_.sheet, options_.seed); };
+    s.effort = [this](const Candidate& candidate) { return CandidateFiles(store_->folder() / "candidates").holds(candidate) ? kBuiltEffort : 1.0; };
     s.clock = now;
     s.costs = &*costs_;
     s.progress = options_.progress;
@@ -288,7 +296,7 @@ class Optimisation {
       request.time.interval = kSearchInterval;
     }
     request.cancelled = call.cancelled;
-    return judge_candidate(request);
+    return screen_candidate(request, call.worth_us);
   }
 
   Expected<void> remember(Journal& journal) {

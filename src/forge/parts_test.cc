@@ -118,7 +118,7 @@ TEST(Round, SharesFairlyAndGivesOnWhatOneLeaves) {
   const task::Task task;
   const hardware::DataSheet sheet;
   const Plan plan;
-  const propose::Situation situation{task, sheet, plan, {}, 1, {}};
+  const propose::Situation situation{task, sheet, plan, {}, 1, {}, {}};
   EXPECT_THAT(sources(pick_round(proposers, situation, {})), ElementsAre("x0", "y0", "x1", "x2", "x3", "x4"));
   std::set<std::string> known{identity("x0", {}), identity("y0", {})};
   RoundOptions options;
@@ -130,6 +130,30 @@ TEST(Round, SharesFairlyAndGivesOnWhatOneLeaves) {
   const auto turned = pick_round(proposers, situation, options);
   EXPECT_THAT(sources(turned), ElementsAre("y0", "x0"));
   EXPECT_EQ(turned[0].id, identity("y0", {}));
+}
+
+// After one place each, what promises the least time comes first, whoever proposes it.
+TEST(Round, GivesThePlacesToWhatPromisesMost) {
+  std::vector<propose::Tried> tried(2);
+  tried[0].candidate.id = "slow", tried[0].us = 100;
+  tried[1].candidate.id = "fast", tried[1].us = 10;
+  Proposers proposers;
+  proposers.push_back(std::make_unique<Listed>("x", 9, "slow"));
+  proposers.push_back(std::make_unique<Listed>("y", 3, "fast"));
+  const task::Task task;
+  const hardware::DataSheet sheet;
+  const Plan plan;
+  const propose::Situation situation{task, sheet, plan, tried, 1, {}, {}};
+  EXPECT_THAT(sources(pick_round(proposers, situation, {})), ElementsAre("x0", "y0", "y1", "y2", "x1", "x2"));
+}
+
+TEST(MoveTree, PointsOfASearchMakeNoDeadEnd) {
+  for (const bool is_point : {false, true}) {
+    MoveTree tree;
+    tree.add("root", "", {Grade::accepted, 100});
+    for (int i = 0; i < 8; ++i) tree.add("c" + std::to_string(i), "root", {Grade::accepted, 110}, is_point);
+    EXPECT_EQ(tree.new_dead_ends().size(), is_point ? 0u : 1u);
+  }
 }
 
 TEST(StopRules, HaveTheirOrderAndTheirWords) {

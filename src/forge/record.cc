@@ -64,7 +64,9 @@ Expected<RunRecord> record_of(store::Store& store, const store::RunRow& row) {
   if (!contributions) return Unexpected(contributions.error());
   for (const store::ContributionRow& c : *contributions) {
     const Entry* entry = journal->find(c.candidate);
-    if (entry) out.contributions.push_back({entry->candidate.move, c.ablated, c.factor, c.how});
+    if (!entry) continue;
+    Contribution& contribution = out.contributions.emplace_back(Contribution{entry->candidate.move, c.ablated, c.factor, c.how});
+    if (!c.title.empty()) contribution.move.title = c.title;
   }
   const auto dead_ends = store.dead_ends(row.id);
   if (!dead_ends) return Unexpected(dead_ends.error());

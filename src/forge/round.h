@@ -23,9 +23,10 @@ struct RoundOptions {
   std::function<double(const Move&)> expectation;
 };
 
-// At most `size` new candidates, the proposers taking turns, so that each has a fair share and what one leaves goes to the others. Of each
-// proposer first come those that derive from the frontier or from nothing. Candidates that the run has, that are named twice, or that have no source are dropped;
-// ids are computed, not believed.
+// At most `size` new candidates. Each proposer has one place, in turn; the others go to what promises the least time, whoever proposes it: the time of
+// the parent (of the first candidate, where it derives from nothing) over the gain that is expected. Of one proposer first come those that derive
+// from the frontier or from nothing. Candidates that the run has, that are named twice, or that have no source are dropped; ids are
+// computed, not believed.
 std::vector<Candidate> pick_round(std::span<const std::unique_ptr<propose::Proposer>> proposers, const propose::Situation& situation, const RoundOptions& options);
 
 }  // namespace kforge::forge

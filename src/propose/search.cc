@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kPool = 1500;        // points that the surrogate ranks at once
 constexpr std::size_t kBeside = 3;         // best points whose neighbours are looked at
+constexpr std::size_t kAskedForEffort = 12;
+constexpr double kLeastEffort = 0.05;      // even a point that costs nothing to know must promise something
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -38,18 +40,15 @@ void Search::tell(std::size_t point, double value, double cost) {
   if (!(value > 0) || !std::isfinite(value)) return tell_invalid(point, cost);
   pending_.erase(point);
   values_[point] = std::log(value);
-  costs_[point] = cost;
+  if (cost > 0) costs_[point] = cost;
   if (!best_ || value < best_value_) best_ = point, best_value_ = value;
 }
 void Search::tell_invalid(std::size_t point, double cost) {
   pending_.erase(point);
   invalid_.insert(point);
-  costs_[point] = cost;
+  if (cost > 0) costs_[point] = cost;
 }
 void Search::tell_pending(std::size_t point) { pending_.insert(point); }
-void Search::tell_cheap(std::size_t point, double value) {
-  if (value > 0 && std::isfinite(value)) cheap_[point] = std::log(value);
-}
 
 std::optional<std::size_t> Search::best() const { return best_; }
 
@@ -100,31 +99,16 @@ std::size_t Search::spread(const std::vector<std::size_t>& open) {
 // log values that the prior expects, before scaling.
 std::vector<double> Search::prior_of(const std::vector<std::size_t>& points) const {
   std::vector<double> out(points.size(), 0.0);
-  if (!cheap_.empty()) {
-    std::vector<std::vector<double>> features;
-    for (const std::size_t p : points) features.push_back(space_.features(p));
-    const auto predictions = cheap_surrogate_.predict(features);
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const auto known = cheap_.find(points[i]);
-      out[i] = known != cheap_.end() ? known->second : predictions[i].mean;
-    }
-  } else if (!options_.prior.empty()) {
-    for (std::size_t i = 0; i < points.size(); ++i) out[i] = std::log(std::max(options_.prior[points[i]], 1e-300));
-  }
+  if (options_.prior.empty()) return out;
+  for (std::size_t i = 0; i < points.size(); ++i) out[i] = std::log(std::max(options_.prior[points[i]], 1e-300));
   return out;
 }
 
 void Search::learn() {
-  if (learned_at_ == values_.size() + cheap_.size()) return;
-  learned_at_ = values_.size() + cheap_.size();
+  if (learned_at_ == values_.size()) return;
+  learned_at_ = values_.size();
   const bool tune = values_.size() < 12 || values_.size() >= tuned_at_ + std::max<std::size_t>(3, tuned_at_ / 8);
   if (tune) tuned_at_ = values_.size();
-  if (!cheap_.empty()) {
-    std::vector<std::vector<double>> features;
-    std::vector<double> logs;
-    for (const auto& [point, value] : cheap_) features.push_back(space_.features(point)), logs.push_back(value);
-    cheap_surrogate_.fit(features, logs, tune, options_.seed + 1);
-  }
   std::vector<std::size_t> points;
   std::vector<std::vector<double>> features;
   std::vector<double> logs;
@@ -139,11 +123,26 @@ void Search::learn() {
   double mean_x = 0, mean_y = 0, xx = 0.05, xy = 0.05;
   for (std::size_t i = 0; i < points.size(); ++i) mean_x += prior[i] / n, mean_y += logs[i] / n;
   for (std::size_t i = 0; i < points.size(); ++i) xx += (prior[i] - mean_x) * (prior[i] - mean_x), xy += (prior[i] - mean_x) * (logs[i] - mean_y);
-  const bool has_prior = !cheap_.empty() || !options_.prior.empty();
-  prior_slope_ = has_prior ? std::clamp(xy / xx, 0.0, 2.0) : 0;
+  prior_slope_ = options_.prior.empty() ? 0 : std::clamp(xy / xx, 0.0, 2.0);
   prior_offset_ = mean_y - prior_slope_ * mean_x;
   for (std::size_t i = 0; i < points.size(); ++i) logs[i] -= prior_offset_ + prior_slope_ * prior[i];
   surrogate_.fit(features, logs, tune, options_.seed);
+}
+
+std::vector<Prediction> Search::predictions_of(const std::vector<std::size_t>& points) const {
+  std::vector<std::vector<double>> features;
+  for (const std::size_t point : points) features.push_back(space_.features(point));
+  auto out = surrogate_.predict(features);
+  const auto prior = prior_of(points);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].mean += prior_offset_ + prior_slope_ * prior[i];
+  return out;
+}
+
+std::optional<double> Search::expected(std::size_t point) {
+  if (point >= space_.size()) return std::nullopt;
+  if (values_.empty()) return options_.prior.empty() ? std::nullopt : std::optional(options_.prior[point]);
+  learn();
+  return std::exp(predictions_of({point})[0].mean);
 }
 
 double Search::chance_of_validity(const std::vector<double>& features) const {
@@ -190,22 +189,23 @@ std::size_t Search::promising(const std::vector<std::size_t>& open) {
     return *std::min_element(open.begin(), open.end(), [&](std::size_t a, std::size_t b) { return options_.prior[a] < options_.prior[b]; });
   learn();
   const std::vector<std::size_t> candidates = pool();
-  std::vector<std::vector<double>> features;
-  for (const std::size_t point : candidates) features.push_back(space_.features(point));
-  const auto predictions = surrogate_.predict(features);
-  const auto prior = prior_of(candidates);
+  const auto predictions = predictions_of(candidates);
   const double best = best_ ? values_.at(*best_) : 0;
-  std::size_t chosen = candidates[0];
-  double highest = -1;
+  std::vector<std::pair<double, std::size_t>> ranked;   // score, point
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Prediction p = predictions[i];
-    p.mean += prior_offset_ + prior_slope_ * prior[i];
-    double score = expected_improvement(p, best) * chance_of_validity(features[i]) / expected_cost(features[i]);
+    const auto features = space_.features(candidates[i]);
+    double score = expected_improvement(predictions[i], best) * chance_of_validity(features) / expected_cost(features);
     // Points that somebody is at: what lies beside them can wait.
-    for (const std::size_t busy : pending_) score *= 1 - 0.9 * nearness(features[i], space_.features(busy));
-    if (score > highest) highest = score, chosen = candidates[i];
+    for (const std::size_t busy : pending_) score *= 1 - 0.9 * nearness(features, space_.features(busy));
+    ranked.emplace_back(score, candidates[i]);
   }
-  return chosen;
+  const auto better = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
+  const std::size_t few = std::min(options_.effort ? kAskedForEffort : 1, ranked.size());
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(few), ranked.end(), better);
+  ranked.resize(few);
+  if (options_.effort)
+    for (auto& [score, point] : ranked) score /= std::max(options_.effort(point), kLeastEffort);
+  return std::min_element(ranked.begin(), ranked.end(), better)->second;
 }
 
 }  // namespace kforge::propose

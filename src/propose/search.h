@@ -2,11 +2,12 @@
 //
 // A few spread points come first, led by the caller's best guess; then a surrogate over the logarithms of the values (surrogate.h) ranks
 // what is unknown by expected improvement (Jones, Schonlau, Welch 1998) per expected cost, times the chance of being valid. Every
-// other step looks only beside the best points known. A prior (a model's value for each point, or values of a cheaper fidelity told
-// by tell_cheap) is the surrogate's mean, scaled to fit. Nothing known is asked again; equal seeds and tellings give equal questions.
+// other step looks only beside the best points known. A prior (a model's value for each point, the cheapest fidelity there is) is the
+// surrogate's mean, with slope and offset fitted. Nothing known is asked again; equal seeds and tellings give equal questions.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,9 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   std::size_t first = 0;               // the point to begin with
   std::vector<double> prior;           // a model's positive value for each point, or empty
+  // What an open point will cost beside one of its kind about which nothing is there yet: 1; less where a part of the work is done (it
+  // was compiled before, say). Asked of the few most promising points of a question. May be empty.
+  std::function<double(std::size_t point)> effort;
 };
 
 class Search {
@@ -29,11 +33,12 @@ class Search {
 
   // At most `n` points that were neither asked nor told, most promising first; none when the space is done.
   std::vector<std::size_t> ask(std::size_t n);
-  // `value`: positive, less is better. `cost`: what it took (seconds, say), any unit.
+  // `value`: positive, less is better. `cost`: what it took, any unit; 0: not known.
   void tell(std::size_t point, double value, double cost);
   void tell_invalid(std::size_t point, double cost);          // it gave no value: a dead end
   void tell_pending(std::size_t point);                       // somebody is at it
-  void tell_cheap(std::size_t point, double value);           // at a lower fidelity: evidence, no answer
+  // The value that is expected at a point; nothing while neither a value nor a prior is known.
+  std::optional<double> expected(std::size_t point);
 
   std::optional<std::size_t> best() const;
   double best_value() const { return best_value_; }
@@ -46,17 +51,18 @@ class Search {
   std::size_t promising(const std::vector<std::size_t>& open);
   void learn();
   std::vector<double> prior_of(const std::vector<std::size_t>& points) const;
+  std::vector<Prediction> predictions_of(const std::vector<std::size_t>& points) const;
   double chance_of_validity(const std::vector<double>& features) const;
   double expected_cost(const std::vector<double>& features) const;
   std::uint64_t draw(std::uint64_t bound);
 
   const Space& space_;
   SearchOptions options_;
-  std::map<std::size_t, double> values_, costs_, cheap_;      // logarithms of values
+  std::map<std::size_t, double> values_, costs_;              // logarithms of values
   std::set<std::size_t> invalid_, pending_;
   std::optional<std::size_t> best_;
   double best_value_ = 0;
-  Surrogate surrogate_, cheap_surrogate_;
+  Surrogate surrogate_;
   double prior_slope_ = 0, prior_offset_ = 0;
   std::size_t tuned_at_ = 0, learned_at_ = 0, steps_ = 0;
   std::uint64_t draws_ = 0;

@@ -41,7 +41,7 @@ Landscape landscape(std::uint64_t key) {
 }
 
 std::vector<std::size_t> run(const Landscape& scape, std::uint64_t seed, std::size_t budget, double& found) {
-  Search search(scape.space, {seed, static_cast<std::size_t>(seed * 7919 % scape.space.size()), {}});
+  Search search(scape.space, {seed, static_cast<std::size_t>(seed * 7919 % scape.space.size()), {}, {}});
   std::vector<std::size_t> asked;
   while (asked.size() < budget) {
     const auto points = search.ask(1);
@@ -80,10 +80,10 @@ TEST(Search, IsWithinThreePercentAfterFivePercentOfTheSpace) {
 TEST(Search, AsksNothingTwiceAndEndsWithTheSpace) {
   const Landscape scape = landscape(2);
   double found = 0;
-  const auto asked = run(scape, 3, 400, found);
+  const auto asked = run(scape, 3, 150, found);
   EXPECT_EQ(std::set<std::size_t>(asked.begin(), asked.end()).size(), asked.size());
   const Space small({{"a", {1, 2, 3}}}, [](const Values&) { return true; });
-  Search search(small, {1, 0, {}});
+  Search search(small, {1, 0, {}, {}});
   EXPECT_EQ(search.ask(10).size(), 3u);
   for (const std::size_t p : search.ask(10)) search.tell(p, 1, 1);
   EXPECT_TRUE(search.ask(1).empty());
@@ -103,16 +103,46 @@ TEST(Search, APriorThatRanksRightlyIsFollowedAndAWrongOneOvercome) {
     right.push_back(value > 0 ? value * 3 : 1e6);
     wrong.push_back(value > 0 ? 1 / value : 1);
   }
-  Search with(scape.space, {1, scape.space.size(), right});
+  Search with(scape.space, {1, scape.space.size(), right, {}});
   const std::size_t first = with.ask(1)[0];
   EXPECT_LE(scape.values[first], scape.best * 1.001);
-  Search against(scape.space, {1, scape.space.size(), wrong});
+  Search against(scape.space, {1, scape.space.size(), wrong, {}});
   for (int i = 0; i < 60; ++i) {
     const std::size_t point = against.ask(1)[0];
     if (scape.values[point] > 0) against.tell(point, scape.values[point], 1);
     else against.tell_invalid(point, 1);
   }
   EXPECT_LE(against.best_value(), scape.best * 1.15);
+}
+
+// Two choices that do equally well: the one that was compiled before comes first, whichever it is.
+TEST(Search, PrefersWhatCostsLess) {
+  const Space space({{"a", {1, 2, 4, 8}}, {"b", {0, 1}}}, [](const Values&) { return true; });
+  const auto value = [&](std::size_t point) { return 10.0 / static_cast<double>(space.values(point).at("a")); };
+  for (const std::int64_t built : {0, 1}) {
+    SearchOptions options{1, space.find({{"a", 1}, {"b", 0}}), {}, {}};
+    options.effort = [&](std::size_t point) { return space.values(point).at("b") == built ? 0.1 : 1.0; };
+    for (std::size_t p = 0; p < space.size(); ++p) options.prior.push_back(value(p));
+    Search search(space, options);
+    for (const std::int64_t b : {0, 1}) {
+      const std::size_t told = space.find({{"a", 1}, {"b", b}});
+      search.tell(told, value(told), 1);
+    }
+    const auto asked = search.ask(1);
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(space.values(asked[0]).at("b"), built);
+  }
+}
+
+TEST(Search, KnowsWhatToExpect) {
+  const Space space({{"a", {1, 2, 3, 4}}}, [](const Values&) { return true; });
+  Search blind(space, {1, 0, {}, {}});
+  EXPECT_FALSE(blind.expected(2));
+  Search search(space, {1, 0, {10, 20, 30, 40}, {}});
+  EXPECT_DOUBLE_EQ(*search.expected(2), 30);
+  search.tell(0, 20, 1);
+  search.tell(1, 40, 1);
+  EXPECT_NEAR(*search.expected(2), 60, 6) << "the prior, scaled to what was seen";
 }
 
 TEST(Surrogate, InterpolatesAndKnowsWhatItDoesNotKnow) {

@@ -97,6 +97,18 @@ Done read_rows(const TomlValue& value, std::string_view name, std::span<const Fi
   return {};
 }
 
+Done read_estimate(const TomlValue& value, Template& out) {
+  if (auto done = task::expect(value, TomlValue::Kind::table); !done) return done;
+  for (const task::TomlEntry& entry : value.entries) {
+    auto text = task::read_text(entry.value);
+    if (!text) return Unexpected(text.error());
+    if (!task::is_identifier(entry.key)) return task::wrong_value(entry.value, "'" + entry.key + "' is no identifier");
+    if (auto parsed = task::Expression::parse(*text); !parsed) return task::wrong_value(entry.value, "estimate '" + *text + "': " + parsed.error().message);
+    out.estimate.emplace_back(entry.key, std::move(*text));
+  }
+  return {};
+}
+
 Done check(const Template& made, const TomlValue& root) {
   const auto wrong = [&](std::string message) { return fail(ErrorCode::bad_input, std::move(message), root.where); };
   for (const TemplateParameter& p : made.parameters) {
@@ -121,7 +133,8 @@ Expected<Template> parse_template(std::string_view name, std::string_view toml, 
     if (entry.key == "template") done = task::read_table<Template>(entry.value, "[template]", kTemplateFields, out, {});
     else if (entry.key == "parameter") done = read_rows<TemplateParameter>(entry.value, "[[parameter]]", kParameterFields, out.parameters);
     else if (entry.key == "constraint") done = read_rows<TemplateConstraint>(entry.value, "[[constraint]]", kConstraintFields, out.constraints);
-    else done = fail(ErrorCode::bad_input, "unknown section '" + entry.key + "'", entry.where, "template, parameter or constraint");
+    else if (entry.key == "estimate") done = read_estimate(entry.value, out);
+    else done = fail(ErrorCode::bad_input, "unknown section '" + entry.key + "'", entry.where, "template, parameter, constraint or estimate");
     if (!done) return Unexpected(done.error());
   }
   if (auto done = check(out, *root); !done) return Unexpected(done.error());

@@ -6,6 +6,7 @@
 //   [[parameter]]  name, title, choices (integers), default
 //   [[constraint]] holds (task/expression.h, over the parameters, the binding's numbers at each measure size, and the sheet's numbers as
 //                  sheet_NAME), why
+//   [estimate]     NAME = expression over the same numbers and the names before it: what a launch will do (template_estimate.h)
 //
 // In the source, `{{NAME}}` is a parameter's value or a text of the binding, `{{#NAME_is_VALUE}}` a section for one choice.
 #pragma once
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -39,6 +41,7 @@ struct Template {
   double expected_gain = 1;
   std::vector<TemplateParameter> parameters;
   std::vector<TemplateConstraint> constraints;
+  std::vector<std::pair<std::string, std::string>> estimate;   // name, expression; each may use those before it
   std::string source;               // kernel.cu
 };
 

@@ -189,6 +189,7 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   out.numbers["rows"] = product->rows;
   out.numbers["columns"] = product->columns;
   out.numbers["depth"] = product->depth;
+  out.numbers["batches"] = product_of(product->batches);
   return out;
 }
 

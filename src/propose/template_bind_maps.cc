@@ -215,6 +215,7 @@ std::optional<Binding> bind_transpose(const Computation& computation, const std:
   out.texts["batches"] = extent_text(product_of({wanted_extents.begin(), wanted_extents.end() - 2}), task, names);
   out.texts["rows"] = extent_text(wanted_extents[n - 2], task, names);
   out.texts["columns"] = extent_text(wanted_extents[n - 1], task, names);
+  out.numbers["batches"] = product_of({wanted_extents.begin(), wanted_extents.end() - 2});
   out.numbers["rows"] = wanted_extents[n - 2];
   out.numbers["columns"] = wanted_extents[n - 1];
   return out;

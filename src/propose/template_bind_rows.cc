@@ -256,6 +256,7 @@ Binding form_binding(const Computation& computation, const RowForm& form, const 
   out.texts["columns"] = extent_text(product_of(form.inner), task, names);
   out.numbers["rows"] = product_of(form.outer);
   out.numbers["columns"] = product_of(form.inner);
+  out.numbers["passes"] = number_term(static_cast<std::int64_t>(out.lists["passes"].size()));
   out.numbers["inputs"] = number_term(static_cast<std::int64_t>(elements.size()));
   return out;
 }

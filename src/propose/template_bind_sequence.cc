@@ -107,6 +107,7 @@ std::optional<Binding> bind_scan(const Computation& computation, const std::vect
   row.texts["name"] = names(target.name);
   row.texts["type"] = task::cuda_type(target.dtype);
   out.lists["pointers"].push_back(row);
+  out.numbers["rows"] = product_of({extents.begin(), extents.end() - 1});
   out.numbers["columns"] = extents.back();
   return out;
 }

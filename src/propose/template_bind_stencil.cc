@@ -133,6 +133,9 @@ class Stencil {
     out.texts["columns"] = extent_text(extents_[n - 1], task_, names_);
     out.texts["left"] = std::to_string(halo_.left), out.texts["right"] = std::to_string(halo_.right);
     out.texts["above"] = std::to_string(halo_.above), out.texts["below"] = std::to_string(halo_.below);
+    out.numbers["batches"] = product_of({extents_.begin(), extents_.end() - 2});
+    out.numbers["rows"] = extents_[n - 2];
+    out.numbers["columns"] = extents_[n - 1];
     out.numbers["radius_x"] = number_term(std::max(halo_.left, halo_.right));
     out.numbers["radius_y"] = number_term(std::max(halo_.above, halo_.below));
     return out;

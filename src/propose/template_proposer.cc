@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "propose/search.h"
+#include "propose/template_estimate.h"
 #include "propose/template_render.h"
 #include "task/expression.h"
 
@@ -15,20 +16,6 @@ namespace kforge::propose {
 namespace {
 
 constexpr std::string_view kStepPrefix = "template:";
-
-// Numbers that the constraints may name, at each measure size.
-std::vector<task::Sizes> constraint_numbers(const Applied& applied, const task::Task& task, const hardware::DataSheet& sheet) {
-  std::vector<task::Sizes> out;
-  std::vector<task::Sizes> measures = task.measure;
-  if (measures.empty()) measures.emplace_back();
-  for (const task::Sizes& sizes : measures) {
-    task::Sizes numbers = sizes;
-    for (const auto& [name, value] : sheet_numbers(sheet)) numbers[name] = value;
-    for (const auto& [name, term] : applied.binding.numbers) numbers[name] = value_of(term, sizes).value_or(1);
-    out.push_back(std::move(numbers));
-  }
-  return out;
-}
 
 // Whether a value of the plan's step allows the choice: numbers as text.
 bool allowed(const PlanStep* step, const std::string& parameter, std::int64_t choice) {
@@ -63,7 +50,7 @@ Space space_of(const Applied& applied, const task::Task& task, const hardware::D
   std::vector<task::Expression> rules;
   for (const TemplateConstraint& c : applied.made.constraints)
     if (auto rule = task::Expression::parse_condition(c.holds)) rules.push_back(std::move(*rule));
-  const auto numbers = constraint_numbers(applied, task, sheet);
+  const auto numbers = known_numbers(applied, task, sheet);
   return Space(std::move(dimensions), [&](const Values& values) { return rules_hold(rules, numbers, values); });
 }
 
@@ -89,34 +76,77 @@ Values values_of(const Candidate& candidate) {
   return values;
 }
 
+// Parameters that two points of a template have different.
+std::size_t distance(const Values& a, const Values& b) {
+  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& entry) {
+    const auto other = b.find(entry.first);
+    return other == b.end() || other->second != entry.second;
+  }));
+}
+
+// It may be delivered, or is short of the task's goal alone.
+bool could_win(const Tried& tried) {
+  if (tried.status != VerdictStatus::rejected || tried.contracts.empty()) return tried.status == VerdictStatus::accepted;
+  return std::all_of(tried.contracts.begin(), tried.contracts.end(),
+                     [](const ContractReport& c) { return c.id == "goal" || c.level != Level::required || c.status != Status::failed; });
+}
+
+// A template that applies, with what the time model expects of its points.
+struct Prepared {
+  Applied applied;
+  std::vector<double> prior;       // empty: not known
+};
+
+// Whether the template made the candidate; a remembered winner says so by its text alone.
+bool is_of(const Candidate& candidate, const Applied& applied) {
+  if (candidate.proposer == std::string(kStepPrefix) + applied.made.name) return true;
+  if (candidate.proposer != "memory" || candidate.parameters.empty()) return false;
+  const auto same = candidate_at(applied, values_of(candidate));
+  return same && same->id == candidate.id;
+}
+
 // One template's search, fed with what the situation knows of it.
 struct Branch {
+  struct Node {
+    const Tried* tried = nullptr;
+    Values values;
+  };
   const Applied* applied = nullptr;
   std::unique_ptr<Search> search;
-  std::size_t tried = 0, accepted = 0;
-  double best_us = 0;              // of accepted ones; of the others when none is
-  std::string best;                // id
-  Values best_values;
+  std::vector<Node> nodes;
+  std::size_t accepted = 0, rejected = 0;
+  const Node* best = nullptr;      // of those that could win; of the others when none could
   std::size_t asked = 0;           // in this call
 };
 
-Branch branch_of(const Applied& applied, const Situation& situation) {
+void tell(Branch& branch, const Branch::Node& node) {
+  const std::size_t point = branch.applied->space.find(node.values);
+  if (point >= branch.applied->space.size()) return;
+  const Tried& tried = *node.tried;
+  if (tried.us > 0 && (could_win(tried) || tried.screened)) branch.search->tell(point, tried.us, tried.cost);
+  else branch.search->tell_invalid(point, tried.cost);
+}
+
+Branch branch_of(const Prepared& prepared, const Situation& situation) {
+  const Applied& applied = prepared.applied;
   Branch out;
   out.applied = &applied;
-  out.search = std::make_unique<Search>(applied.space, SearchOptions{situation.seed, standard_point(applied), {}});
-  for (const Tried& tried : situation.tried) {
-    if (tried.candidate.proposer != std::string(kStepPrefix) + applied.made.name) continue;
-    ++out.tried;
-    const Values values = values_of(tried.candidate);
-    const bool accepted = tried.status == VerdictStatus::accepted;
-    const std::size_t point = applied.space.find(values);
-    if (point < applied.space.size()) {
-      if (accepted && tried.us > 0) out.search->tell(point, tried.us, 1);
-      else out.search->tell_invalid(point, 1);
-    }
-    const bool better = tried.us > 0 && (out.best.empty() || (accepted && out.accepted == 0) || (accepted == (out.accepted > 0) && tried.us < out.best_us));
-    out.accepted += accepted;
-    if (better || out.best.empty()) out.best_us = tried.us, out.best = tried.candidate.id, out.best_values = values;
+  SearchOptions options{situation.seed, standard_point(applied), prepared.prior, {}};
+  if (situation.effort)
+    options.effort = [&applied, &situation](std::size_t point) {
+      const auto candidate = candidate_at(applied, applied.space.values(point));
+      return candidate ? situation.effort(*candidate) : 1.0;
+    };
+  out.search = std::make_unique<Search>(applied.space, std::move(options));
+  for (const Tried& tried : situation.tried)
+    if (is_of(tried.candidate, applied)) out.nodes.push_back({&tried, values_of(tried.candidate)});
+  for (const Branch::Node& node : out.nodes) {
+    tell(out, node);
+    const bool wins = could_win(*node.tried);
+    const bool better = node.tried->us > 0 && (!out.best || out.best->tried->us <= 0 || (wins && out.accepted == 0) || (wins == (out.accepted > 0) && node.tried->us < out.best->tried->us));
+    out.accepted += wins;
+    out.rejected += !wins && !node.tried->screened;
+    if (better || !out.best) out.best = &node;
   }
   return out;
 }
@@ -124,7 +154,35 @@ Branch branch_of(const Applied& applied, const Situation& situation) {
 // A template whose first candidates were all rejected is a dead end; so is one whose space is done.
 bool is_dead(const Branch& branch) {
   constexpr std::size_t kPatience = 4;
-  return branch.tried + branch.asked >= branch.applied->space.size() || (branch.accepted == 0 && branch.tried >= kPatience);
+  return branch.nodes.size() + branch.asked >= branch.applied->space.size() || (branch.accepted == 0 && branch.rejected >= kPatience);
+}
+
+// What a new point is made from: of the template's candidates on the frontier the one that is nearest, of equally near ones the best. Where the
+// frontier has none, the best of all.
+const Branch::Node* parent_of(const Branch& branch, const Situation& situation, const Values& values) {
+  const Branch::Node* nearest = nullptr;
+  std::size_t least = 0;
+  for (const std::string& id : situation.frontier) {
+    const auto node = std::find_if(branch.nodes.begin(), branch.nodes.end(), [&](const Branch::Node& n) { return n.tried->candidate.id == id; });
+    if (node == branch.nodes.end()) continue;
+    const std::size_t own = distance(node->values, values);
+    if (!nearest || own < least) nearest = &*node, least = own;
+  }
+  return nearest ? nearest : branch.best;
+}
+
+// The point with one parameter as near to its default as the rules allow.
+std::optional<Values> with_default(const Applied& applied, const Values& values, const TemplateParameter& parameter) {
+  auto choices = parameter.choices;
+  const auto rank = [&](std::int64_t choice) { return std::distance(parameter.choices.begin(), std::find(parameter.choices.begin(), parameter.choices.end(), choice)); };
+  std::stable_sort(choices.begin(), choices.end(), [&](std::int64_t a, std::int64_t b) { return std::abs(rank(a) - rank(parameter.standard)) < std::abs(rank(b) - rank(parameter.standard)); });
+  Values out = values;
+  for (const std::int64_t choice : choices) {
+    if (choice == values.at(parameter.name)) return std::nullopt;   // nothing nearer is there
+    out[parameter.name] = choice;
+    if (applied.space.find(out) < applied.space.size()) return out;
+  }
+  return std::nullopt;
 }
 
 class TemplateProposer final : public Proposer {
@@ -132,9 +190,8 @@ class TemplateProposer final : public Proposer {
   std::string_view name() const override { return "template"; }
 
   std::vector<Candidate> propose(const Situation& situation, std::size_t wanted) override {
-    const auto& all = applied(situation);
     std::vector<Branch> branches;
-    for (const Applied& one : all) branches.push_back(branch_of(one, situation));
+    for (const Prepared& one : prepared(situation)) branches.push_back(branch_of(one, situation));
     std::set<std::string> known;
     for (const Tried& tried : situation.tried) known.insert(tried.candidate.id);
     std::vector<Candidate> out;
@@ -148,11 +205,32 @@ class TemplateProposer final : public Proposer {
         continue;
       }
       auto candidate = candidate_at(*branch->applied, branch->applied->space.values(points[0]));
+      const auto expected = branch->search->expected(points[0]);
       branch->search->tell_pending(points[0]);
       if (!candidate || !known.insert(candidate->id).second) continue;
-      describe(*candidate, *branch);
+      describe(*candidate, *branch, situation, expected.value_or(0));
       out.push_back(std::move(*candidate));
     }
+    return out;
+  }
+
+  // Each parameter of the winner's template that is not at its default.
+  std::vector<TakenBack> take_back(const Situation& situation, std::span<const Candidate> line) override {
+    std::vector<TakenBack> out;
+    for (std::size_t i = line.size(); i-- > 0;)
+      for (const Prepared& one : prepared(situation)) {
+        const Applied& applied = one.applied;
+        if (!is_of(line[i], applied)) continue;
+        const Values values = values_of(line[i]);
+        if (applied.space.find(values) >= applied.space.size()) return out;
+        for (const TemplateParameter& parameter : applied.made.parameters) {
+          const auto back = with_default(applied, values, parameter);
+          auto candidate = back ? candidate_at(applied, *back) : Expected<Candidate>(Candidate());
+          if (!back || !candidate || candidate->id == line[i].id) continue;
+          out.push_back({line[i].id, change_text(applied.made, *back, values), "parameter", applied.made.rule, 1, std::move(*candidate), i + 1});
+        }
+        return out;
+      }
     return out;
   }
 
@@ -161,45 +239,74 @@ class TemplateProposer final : public Proposer {
   // widening lets the n-th candidate of a template in when its best is within a factor that shrinks with n.
   static Branch* choose(std::vector<Branch>& branches) {
     for (Branch& b : branches)
-      if (b.tried + b.asked == 0 && !is_dead(b)) return &b;
+      if (b.nodes.size() + b.asked == 0 && !is_dead(b)) return &b;
     Branch* chosen = nullptr;
     double best_score = INFINITY;
     double least = INFINITY;
     for (const Branch& b : branches)
-      if (b.accepted > 0) least = std::min(least, b.best_us);
+      if (b.accepted > 0) least = std::min(least, b.best->tried->us);
     for (Branch& b : branches) {
       if (is_dead(b)) continue;
-      const double visits = static_cast<double>(b.tried + b.asked);
-      const double ratio = b.accepted > 0 && b.best_us > 0 ? b.best_us / least : 2.0;
+      const double visits = static_cast<double>(b.nodes.size() + b.asked);
+      const double ratio = b.accepted > 0 && b.best->tried->us > 0 ? b.best->tried->us / least : 2.0;
       const double score = std::log(ratio) * 4 + 0.5 * std::log(visits + 1);
       if (score < best_score) best_score = score, chosen = &b;
     }
     return chosen;
   }
 
-  static void describe(Candidate& candidate, const Branch& branch) {
+  // The first candidate of a template derives from nothing; the others are a change of one that is there.
+  static void describe(Candidate& candidate, const Branch& branch, const Situation& situation, double expected_us) {
     const Template& made = branch.applied->made;
-    if (branch.best.empty()) return;
-    const std::string change = change_text(made, branch.best_values, values_of(candidate));
-    candidate.parent = branch.best;
-    candidate.move = {"parameter", change, "", made.rule, 1.05};
+    const Values values = values_of(candidate);
+    const Branch::Node* parent = parent_of(branch, situation, values);
+    if (!parent) {   // one of several of its template: what it has other than the defaults tells them apart
+      const std::string change = change_text(made, branch.applied->space.values(standard_point(*branch.applied)), values);
+      if (!change.empty()) candidate.move.title += " (" + change + ")";
+      return;
+    }
+    const double before = parent->tried->us;
+    candidate.parent = parent->tried->candidate.id;
+    candidate.move = {"parameter", change_text(made, parent->values, values), "", made.rule, before > 0 && expected_us > 0 ? std::clamp(before / expected_us, 0.25, 4.0) : 1.0};
   }
 
   // Binding is done once a task, plan and sheet.
-  const std::vector<Applied>& applied(const Situation& situation) {
-    const std::string key = situation.task.path + "|" + situation.task.name + "|" + situation.sheet.name + "|" + situation.plan.guess.pattern;
-    if (key != key_) {
-      applied_ = applied_templates(situation.task, situation.sheet, situation.plan);
-      key_ = key;
+  const std::vector<Prepared>& prepared(const Situation& situation) {
+    std::string key = situation.task.path + "|" + situation.task.name + "|" + situation.sheet.name + "|" + situation.plan.guess.pattern;
+    for (const PlanStep& step : situation.plan.steps) {
+      if (!step.id.starts_with(kStepPrefix)) continue;
+      key += fmt::format("|{} {}", step.id, step.enabled);
+      for (const auto& [name, values] : step.parameters) key += fmt::format(" {}={}", name, fmt::join(values, ","));
     }
-    return applied_;
+    if (key != key_) {
+      prepared_.clear();
+      for (Applied& applied : applied_templates(situation.task, situation.sheet, situation.plan)) {
+        auto prior = Estimator(applied, situation.task, situation.sheet, situation.plan.guess.pattern).of(applied.space);
+        prepared_.push_back({std::move(applied), std::move(prior)});
+      }
+      key_ = std::move(key);
+    }
+    return prepared_;
   }
 
   std::string key_;
-  std::vector<Applied> applied_;
+  std::vector<Prepared> prepared_;
 };
 
 }  // namespace
+
+std::vector<task::Sizes> known_numbers(const Applied& applied, const task::Task& task, const hardware::DataSheet& sheet) {
+  std::vector<task::Sizes> out;
+  std::vector<task::Sizes> measures = task.measure;
+  if (measures.empty()) measures.emplace_back();
+  for (const task::Sizes& sizes : measures) {
+    task::Sizes numbers = sizes;
+    for (const auto& [name, value] : sheet_numbers(sheet)) numbers[name] = value;
+    for (const auto& [name, term] : applied.binding.numbers) numbers[name] = value_of(term, sizes).value_or(1);
+    out.push_back(std::move(numbers));
+  }
+  return out;
+}
 
 std::vector<Applied> applied_templates(const task::Task& task, const hardware::DataSheet& sheet, const Plan& plan, std::vector<std::string>* why_not) {
   std::vector<Applied> out;

@@ -26,6 +26,9 @@ struct Applied {
 // In the order in which they are to be tried. `why_not` gets "NAME: reason" for each of the others.
 std::vector<Applied> applied_templates(const task::Task& task, const hardware::DataSheet& sheet, const Plan& plan, std::vector<std::string>* why_not = nullptr);
 
+// What constraints and estimates may name besides parameters, at each measure size: its sizes, the binding's and the sheet's numbers.
+std::vector<task::Sizes> known_numbers(const Applied& applied, const task::Task& task, const hardware::DataSheet& sheet);
+
 // The default parameters' point, or the nearest one that the rules leave. REQUIRES: the space is not empty.
 std::size_t standard_point(const Applied& applied);
 

@@ -1,5 +1,6 @@
 // Templates as data and as text: all of them parse, apply where they should and nowhere else, and fill every tag at every point tried.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 
 #include "base/files.h"
 #include "hardware/data_sheet.h"
+#include "propose/template_estimate.h"
 #include "propose/template_proposer.h"
 #include "propose/template_render.h"
 #include "task/random.h"
@@ -145,7 +147,7 @@ TEST(TemplateProposer, BeginsWithTheDefaultRepeatsNothingAndIsDeterministic) {
   std::vector<Tried> tried;
   std::set<std::string> ids;
   for (int round = 0; round < 6; ++round) {
-    const Situation situation{*task, *sheet, plan, tried, 1, {}};
+    const Situation situation{*task, *sheet, plan, tried, 1, {}, {}};
     const auto proposed = make_template_proposer()->propose(situation, 3);
     const auto again = make_template_proposer()->propose(situation, 3);
     ASSERT_EQ(proposed.size(), 3u);
@@ -170,7 +172,7 @@ TEST(TemplateProposer, ATemplateWhoseCandidatesAreAllRejectedIsADeadEnd) {
   plan.guess.pattern = "transpose";
   std::vector<Tried> tried;
   for (int round = 0; round < 10; ++round) {
-    const Situation situation{*task, *sheet, plan, tried, 1, {}};
+    const Situation situation{*task, *sheet, plan, tried, 1, {}, {}};
     const auto proposed = make_template_proposer()->propose(situation, 1);
     if (proposed.empty()) break;
     Tried one;
@@ -179,6 +181,125 @@ TEST(TemplateProposer, ATemplateWhoseCandidatesAreAllRejectedIsADeadEnd) {
     tried.push_back(one);
   }
   EXPECT_EQ(tried.size(), 4u);
+}
+
+// A task and what a round knows of it, without a judge.
+struct Scene {
+  explicit Scene(const std::string& path, const std::string& pattern) : task(*task::read_task(path)), sheet(*hardware::find_sheet("h200")) { plan.guess.pattern = pattern; }
+  Situation situation(std::span<const std::string> frontier = {}) const { return {task, sheet, plan, tried, 1, frontier, {}}; }
+  Tried& judge(Candidate candidate, VerdictStatus status, double us) {
+    Tried& one = tried.emplace_back();
+    one.candidate = std::move(candidate);
+    one.status = status;
+    one.us = us;
+    return one;
+  }
+
+  task::Task task;
+  hardware::DataSheet sheet;
+  Plan plan;
+  std::vector<Tried> tried;
+};
+
+TEST(TemplateProposer, DerivesFromTheNearestOnTheFrontier) {
+  Scene scene(example("softmax"), "softmax");
+  const auto proposer = make_template_proposer();
+  for (int i = 0; i < 5; ++i) scene.judge(proposer->propose(scene.situation(), 1).at(0), VerdictStatus::accepted, 10.0 + i);
+  const std::vector<std::string> frontier = {scene.tried[3].candidate.id, scene.tried[1].candidate.id};
+  for (const Candidate& c : proposer->propose(scene.situation(frontier), 6)) {
+    EXPECT_THAT(frontier, testing::Contains(c.parent)) << "the best of all is no longer on it";
+    const Candidate& parent = scene.tried[c.parent == frontier[0] ? 3 : 1].candidate;
+    const Candidate& other = scene.tried[c.parent == frontier[0] ? 1 : 3].candidate;
+    const auto changes = [&](const Candidate& from) {
+      int count = 0;
+      for (std::size_t i = 0; i < c.parameters.size(); ++i) count += c.parameters[i].second != from.parameters[i].second;
+      return count;
+    };
+    EXPECT_LE(changes(parent), changes(other));
+    EXPECT_EQ(std::count(c.move.title.begin(), c.move.title.end(), ','), changes(parent) - 1) << c.move.title;
+  }
+}
+
+TEST(TemplateProposer, SearchesOnTowardsAGoalAndPastWhatWasScreened) {
+  for (const bool screened : {false, true}) {
+    Scene scene(example("transpose"), "transpose");
+    for (int i = 0; i < 6; ++i) {
+      const auto proposed = make_template_proposer()->propose(scene.situation(), 1);
+      ASSERT_EQ(proposed.size(), 1u) << "candidate " << i;
+      Tried& one = scene.judge(proposed[0], screened ? VerdictStatus::error : VerdictStatus::rejected, 20.0 + i);
+      one.screened = screened;
+      if (!screened) one.contracts = {{"numerics", Level::required, Status::passed, "", "", ""}, {"goal", Level::required, Status::failed, "", "", ""}};
+    }
+  }
+}
+
+TEST(TemplateProposer, KnowsARememberedWinner) {
+  Scene scene(example("softmax"), "softmax");
+  Candidate known = make_template_proposer()->propose(scene.situation(), 2).at(1);
+  known.proposer = "memory";
+  scene.judge(known, VerdictStatus::accepted, 10);
+  const Candidate next = make_template_proposer()->propose(scene.situation(), 1).at(0);
+  EXPECT_EQ(next.parent, known.id);
+  EXPECT_NE(next.id, known.id);
+}
+
+TEST(TemplateProposer, TakesEachParameterBackToItsDefault) {
+  Scene scene(example("softmax"), "softmax");
+  const auto applied = applied_templates(scene.task, scene.sheet, scene.plan);
+  ASSERT_EQ(applied.size(), 1u);
+  // group's default is more than 64 threads have: the nearest that the rules leave stands for it.
+  const Values values{{"threads", 64}, {"group", 32}, {"vector", 2}, {"packs", 8}, {"stream", 0}};
+  ASSERT_LT(applied[0].space.find(values), applied[0].space.size());
+  const Candidate winner = *candidate_at(applied[0], values);
+  const std::vector<Candidate> line = {winner};
+  const auto proposer = make_template_proposer();
+  std::vector<std::string> titles;
+  for (const TakenBack& back : proposer->take_back(scene.situation(), line)) {
+    titles.push_back(back.title);
+    EXPECT_EQ(back.step, winner.id);
+    EXPECT_EQ(back.next, 1u);
+    EXPECT_NE(back.candidate.id, winner.id);
+  }
+  EXPECT_THAT(titles, testing::Contains("threads 256 -> 64"));
+  EXPECT_THAT(titles, testing::Contains("group 64 -> 32"));
+  EXPECT_THAT(titles, testing::Each(testing::Not(testing::HasSubstr("stream")))) << "it is at its default";
+  EXPECT_TRUE(proposer->take_back(scene.situation(), std::vector<Candidate>{{}}).empty());
+}
+
+TEST(TemplateProposer, TellsCandidatesOfOneRoundApart) {
+  Scene scene(example("softmax"), "softmax");
+  std::set<std::string> titles;
+  for (const Candidate& c : make_template_proposer()->propose(scene.situation(), 4)) titles.insert(c.move.title);
+  EXPECT_EQ(titles.size(), 4u);
+}
+
+// Every template says what its points will cost, and what it says tells points apart.
+TEST(Estimate, EveryTemplateHasOne) {
+  struct Row { const char *example, *pattern; };
+  for (const Row& row : {Row{"softmax", "softmax"}, {"sgemm", "gemm"}, {"sobel", "stencil"}, {"scan", "scan"}, {"histogram", "histogram"}, {"reduction", "reduction"}, {"saxpy", "elementwise"}, {"transpose", "transpose"}}) {
+    const Scene scene(example(row.example), row.pattern);
+    for (const Applied& applied : applied_templates(scene.task, scene.sheet, scene.plan)) {
+      const auto us = Estimator(applied, scene.task, scene.sheet, row.pattern).of(applied.space);
+      ASSERT_EQ(us.size(), applied.space.size()) << applied.made.name;
+      const auto [least, most] = std::minmax_element(us.begin(), us.end());
+      EXPECT_GT(*least, 0.5) << applied.made.name;
+      EXPECT_GT(*most, 1.02 * *least) << applied.made.name;
+    }
+  }
+}
+
+TEST(Estimate, ABlockThatDoesNotFitIsLast) {
+  const std::string head = "[template]\ntitle='a'\nsummary='b'\npatterns=['c']\nbinder='rows'\nexpected_gain=2\n[[parameter]]\nname='p'\ntitle='t'\nchoices=[1, 2, 4]\ndefault=2\n";
+  const auto made = parse_template("x", head + "[estimate]\nshared = 'p * 100000'\nshared_bytes = 'shared'\nblocks = '132'\nthreads = '128'\n", "");
+  ASSERT_TRUE(made) << to_string(made.error());
+  Scene scene(example("softmax"), "softmax");
+  const Applied applied{*made, Binding(), Space({{"p", {1, 2, 4}}}, [](const Values&) { return true; })};
+  const Estimator estimator(applied, scene.task, scene.sheet, "softmax");
+  EXPECT_TRUE(std::isfinite(*estimator.us({{"p", 2}})));
+  EXPECT_FALSE(std::isfinite(*estimator.us({{"p", 4}}))) << "400 kB of shared memory";
+  const auto us = estimator.of(applied.space);
+  EXPECT_GT(us[2], us[1]);
+  EXPECT_FALSE(parse_template("x", head + "[estimate]\nblocks = 'p +'\n", ""));
 }
 
 TEST(TemplateProposer, ThePlanRestrictsTemplatesAndParameters) {

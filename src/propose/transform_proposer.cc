@@ -126,16 +126,23 @@ class TransformProposer final : public Proposer {
     return out;
   }
 
-  std::optional<Candidate> without(const Situation& situation, std::span<const Candidate> line, const Candidate& taken_back) override {
-    const auto at = std::find_if(line.begin(), line.end(), [&](const Candidate& each) { return each.id == taken_back.id; });
-    if (at == line.begin() || at == line.end()) return std::nullopt;
-    Candidate current = *(at - 1);
-    for (auto later = at + 1; later != line.end(); ++later) {
-      const auto next = again(situation, current, *later, *(later - 1));
-      if (!next) return std::nullopt;
-      current = *next;
+  std::vector<TakenBack> take_back(const Situation&, std::span<const Candidate> line) override {
+    std::vector<TakenBack> out;
+    for (std::size_t i = 1; i < line.size(); ++i)
+      if (line[i].proposer == name()) out.push_back({line[i].id, line[i].move.title, line[i].move.id, line[i].move.rule, line[i].move.expected_gain, line[i - 1], i + 1});
+    return out;
+  }
+
+  std::optional<Candidate> make_again(const Situation& situation, const Candidate& on, const Candidate& made, const Candidate& was_on) override {
+    const auto program = syntax::Program::parse(on.source);
+    if (!program) return std::nullopt;
+    const Known known = known_of(situation, find(situation, was_on.id), *program);
+    for (const Transformation& row : transformations()) {
+      if (row.id != made.move.id) continue;
+      for (Rewrite& rewrite : row.apply(*program, known))
+        if (rewrite.title == made.move.title) return derived(on, row, std::move(rewrite));
     }
-    return current.id == (at - 1)->id ? std::nullopt : std::optional(current);
+    return std::nullopt;
   }
 
  private:
@@ -151,20 +158,6 @@ class TransformProposer final : public Proposer {
         if (seen.insert(candidate.id).second) ranked.push_back({std::move(candidate), points});
       }
     }
-  }
-
-  // The same move made on another source; nothing when it does not apply there, or is not ours.
-  static std::optional<Candidate> again(const Situation& situation, const Candidate& on, const Candidate& move, const Candidate& was_made_on) {
-    const auto program = syntax::Program::parse(on.source);
-    if (!program) return std::nullopt;
-    const Known known = known_of(situation, find(situation, was_made_on.id), *program);
-    for (const Transformation& row : transformations()) {
-      if (row.id != move.move.id) continue;
-      for (Rewrite& rewrite : row.apply(*program, known)) {
-        if (rewrite.title == move.move.title) return derived(on, row, std::move(rewrite));
-      }
-    }
-    return std::nullopt;
   }
 };
 

@@ -110,6 +110,14 @@ Expected<std::optional<VerdictRow>> Store::find_verdict(const std::string& key) 
   return out;
 }
 
+Expected<bool> Store::has_verdict(const std::string& key) {
+  bool found = false;
+  if (key.empty()) return found;
+  auto read = database_.run("SELECT 1 FROM verdicts WHERE key = ?1 LIMIT 1", {key}, [&](const Row&) { found = true; });
+  if (!read) return Unexpected(read.error());
+  return found;
+}
+
 Expected<void> Store::add_verification(const std::string& run, const VerificationRow& row) {
   auto key = artefacts_.put(row.verdict);
   if (!key) return Unexpected(key.error());
@@ -144,8 +152,8 @@ Expected<void> Store::set_contributions(const std::string& run, const std::vecto
   return database_.transaction([&]() -> Expected<void> {
     if (auto cleared = database_.run("DELETE FROM contributions WHERE run = ?1", {run}); !cleared) return cleared;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto added = database_.run("INSERT INTO contributions VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                                 {run, static_cast<std::int64_t>(i), rows[i].candidate, rows[i].ablated, rows[i].factor, rows[i].how});
+      auto added = database_.run("INSERT INTO contributions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                                 {run, static_cast<std::int64_t>(i), rows[i].candidate, rows[i].ablated, rows[i].factor, rows[i].how, rows[i].title});
       if (!added) return added;
     }
     return {};
@@ -154,8 +162,8 @@ Expected<void> Store::set_contributions(const std::string& run, const std::vecto
 
 Expected<std::vector<ContributionRow>> Store::contributions(const std::string& run) {
   std::vector<ContributionRow> out;
-  auto read = database_.run("SELECT candidate, ablated, factor, how FROM contributions WHERE run = ?1 ORDER BY place", {run},
-                            [&](const Row& row) { out.push_back({row.text(0), row.text(1), row.real(2), row.text(3)}); });
+  auto read = database_.run("SELECT candidate, ablated, factor, how, title FROM contributions WHERE run = ?1 ORDER BY place", {run},
+                            [&](const Row& row) { out.push_back({row.text(0), row.text(1), row.real(2), row.text(3), row.text(4)}); });
   if (!read) return Unexpected(read.error());
   return out;
 }

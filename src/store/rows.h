@@ -44,7 +44,7 @@ struct VerdictRow {
 };
 
 struct DeadEndRow { std::string candidate, why; };
-struct ContributionRow { std::string candidate, ablated; double factor = 1; std::string how; };
+struct ContributionRow { std::string candidate, ablated; double factor = 1; std::string how, title{}; };   // title: of a part of the candidate's move; "": of all of it
 struct EventRow { std::uint64_t number = 0; double at_s = 0; std::string kind, text; };
 struct VerificationRow { std::string candidate; std::uint64_t seed = 0; std::string status, verdict; };
 

@@ -8,7 +8,7 @@ namespace kforge::store {
 namespace {
 
 // Once released, a migration never changes: the next version appends one.
-constexpr std::array<const char*, 1> kMigrations{R"sql(
+constexpr std::array<const char*, 2> kMigrations{R"sql(
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, task_path TEXT NOT NULL, task_name TEXT NOT NULL, task_text TEXT NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL,
   version TEXT NOT NULL, toolkit TEXT NOT NULL, started TEXT NOT NULL, seed INTEGER NOT NULL, options TEXT NOT NULL, plan TEXT NOT NULL,
@@ -57,7 +57,8 @@ CREATE TABLE gains (
   expected REAL NOT NULL, observed REAL NOT NULL,
   PRIMARY KEY (run, candidate), FOREIGN KEY (run, candidate) REFERENCES candidates(run, id));
 CREATE INDEX gains_by_move ON gains(move, pattern, gpu);
-)sql"};
+)sql",
+                                                  "ALTER TABLE contributions ADD COLUMN title TEXT NOT NULL DEFAULT '';"};
 
 Expected<int> version_of(Database& database) {
   int version = 0;

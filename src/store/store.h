@@ -53,6 +53,7 @@ class Store {
   Expected<void> add_verdict(const std::string& run, const VerdictRow& row);
   Expected<std::vector<VerdictRow>> verdicts(const std::string& run);
   Expected<std::optional<VerdictRow>> find_verdict(const std::string& key);   // of any run, the latest
+  Expected<bool> has_verdict(const std::string& key);
   Expected<void> add_verification(const std::string& run, const VerificationRow& row);
   Expected<std::vector<VerificationRow>> verifications(const std::string& run);
 

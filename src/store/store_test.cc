@@ -177,6 +177,22 @@ TEST_F(StoreTest, IsMissingUntilItIsMade) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "none"));
 }
 
+TEST_F(StoreTest, BringsAnOlderStoreUpToDate) {
+  open().begin_run(some_run("r"));
+  {
+    auto database = Database::open(folder_.path() / "s" / "store.db", false, 1);
+    ASSERT_TRUE(database->script("ALTER TABLE contributions DROP COLUMN title; INSERT INTO contributions VALUES ('r', 0, 'c', 'd', 2, 'ablation'); PRAGMA user_version = 1"));
+  }
+  Store store = open();
+  const auto rows = store.contributions("r");
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(rows->front().ablated, "d");
+  EXPECT_EQ(rows->front().title, "");
+  ASSERT_TRUE(store.set_contributions("r", {{"c", "d", 2, "ablation", "vector 1 -> 4"}}));
+  EXPECT_EQ(store.contributions("r")->front().title, "vector 1 -> 4");
+}
+
 TEST_F(StoreTest, RefusesALaterVersionAndForeignFiles) {
   open();
   {

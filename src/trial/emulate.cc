@@ -52,10 +52,7 @@ class Emulation {
 
   Expected<Rung> run() {
     const auto start = Clock::now();
-    if (auto started = process_.start(); !started) return Unexpected(started.error());
-    if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return Unexpected(done.error());
-    if (auto done = run_measure(); !done) return Unexpected(done.error());
-    if (auto done = run_around_tiles(); !done) return Unexpected(done.error());
+    if (auto done = request_.sampled_only ? run_measure() : run_all(); !done) return Unexpected(done.error());
     rung_.name = "emulate";
     rung_.seconds = seconds_since(start);
     if (rung_.status == RungStatus::unknown && rung_.why.empty()) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
@@ -64,6 +61,13 @@ class Emulation {
   }
 
  private:
+  Expected<void> run_all() {
+    if (auto started = process_.start(); !started) return Unexpected(started.error());
+    if (auto done = run_jobs(jobs_of(options_.cases, false)); !done) return done;
+    if (auto done = run_measure(); !done) return done;
+    return run_around_tiles();
+  }
+
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
@@ -145,6 +149,10 @@ class Emulation {
     progress(fmt::format("emulate {}: estimating", job.run.label));
     auto probe = call(job, prepared, kProbeBlocks);
     if (!probe) return Unexpected(probe.error());
+    if (request_.sampled_only) {
+      report(std::move(*probe));
+      return false;
+    }
     // A probe that ended early (some blocks alone may wait for the others, or use what these did not write) says nothing of a whole launch.
     if (probe->skipped.empty() && probe->fault.contract.empty() && probe->log.ending != Ending::limit) {
       const Estimate estimate = estimate_from(probe->log, kProbeBlocks);

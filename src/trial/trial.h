@@ -147,6 +147,7 @@ struct TrialRequest {
   Budget budget;
   std::uint64_t seed = 1;
   bool profile = true;                  // false: correctness alone (measure sizes run for correctness where they fit)
+  bool sampled_only = false;            // the measure sizes alone, each on a few sampled blocks: a model's figures, and no proof of anything
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
   std::function<bool()> stop;           // asked before each call and while one runs: true ends it and skips all that follow; may be empty
   build::CompileServer* compile_server = nullptr;   // as CandidateRequest; may be null

@@ -8,7 +8,7 @@ namespace {
 
 using Real = {{{real}}};
 constexpr int kThreads = {{threads}};
-constexpr int kGroup = {{#warp_rows_is_1}}32{{/warp_rows_is_1}}{{#warp_rows_is_0}}kThreads{{/warp_rows_is_0}};   // threads that share a row
+constexpr int kGroup = {{group}};   // threads that share a row: whole warps
 constexpr int kRows = kThreads / kGroup;   // of a block
 constexpr int kVector = {{vector}};
 constexpr int kPacks = {{packs}};
@@ -25,7 +25,7 @@ __device__ __forceinline__ T exchanged(T own, int offset) {
   return __shfl_xor_sync(0xffffffffu, own, offset);
 }
 
-// Over the threads of a row; all of them get the result. Each call of a block has a `scratch` of its own.
+// Over the threads of a row; all of them get the result. Each call of a block has a `scratch` of its own, a part of it for each row.
 template <class T, class Op>
 __device__ __forceinline__ T reduce_group(T value, Op op, T* scratch) {
 #pragma unroll
@@ -34,7 +34,7 @@ __device__ __forceinline__ T reduce_group(T value, Op op, T* scratch) {
     constexpr int kWarps = kGroup / 32;
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
     __syncthreads();
-    value = scratch[threadIdx.x % kWarps];
+    value = scratch[threadIdx.x / kGroup * kWarps + threadIdx.x % kWarps];
 #pragma unroll
     for (int offset = kWarps / 2; offset > 0; offset /= 2) value = op(value, exchanged(value, offset));
   }

@@ -1,0 +1,188 @@
+// Records a template's whole space: record_space TASK TEMPLATE FOLDER OUT.csv
+//
+// Every point is compiled for the device alone (nvcc -ptx, ptxas -v: about a third of a whole build), some blocks of the task's first
+// measure size run on the emulated GPU, and what they counted goes through the time model and the performance contracts as a candidate's
+// counts do. `value` is the modelled time in us, empty where a required contract fails or the kernel cannot run; `cost` is what compiling it
+// takes (the size of its PTX). PTX and reports stay in FOLDER, so that a second call, of a changed model say, compiles nothing.
+//
+// Launch shapes are stated here, since the launcher is host code: one row a template.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "build/builder.h"
+#include "emulator/device.h"
+#include "judge/modelled_time.h"
+#include "kforge/version.h"
+#include "propose/template_proposer.h"
+#include "ptx/parser.h"
+#include "task/cases.h"
+#include "task/expression.h"
+
+using namespace kforge;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kSampledBlocks = 8;
+
+struct LaunchRow {
+  const char *made, *grid_x, *grid_y, *block;
+  const char* kernel;                    // what its mangled name holds; {parameter} is its value
+  const char* resident_kernel;           // where rows fit into registers; null: `kernel`
+  std::vector<const char*> extra;        // numbers after the task's own arguments, 64 bits each
+};
+const LaunchRow kLaunches[] = {
+    {"gemm_simt", "ceil_div(columns, tile_n)", "ceil_div(rows, tile_m)", "tile_m / thread_m * (tile_n / thread_n)", "gemm_kernelILb1E", nullptr, {"rows", "columns", "depth"}},
+    {"row_fused", "ceil_div(rows * group, threads)", "1", "threads", "row_kernelILi{vector}ELi1ELb0E", "row_kernelILi{vector}ELi{packs}ELb1E", {"rows", "columns"}},
+};
+
+struct Space {
+  task::Task task;
+  hardware::DataSheet sheet;
+  std::vector<propose::Applied> applied;   // one
+  const LaunchRow* launch = nullptr;
+  task::Sizes numbers;                     // that expressions may name, but for the point's
+};
+
+template <class T>
+T need(Expected<T> value) {
+  if (value) return std::move(*value);
+  std::fprintf(stderr, "%s\n", to_string(value.error()).c_str());
+  std::exit(2);
+}
+
+std::int64_t number(const char* text, const task::Sizes& numbers) { return need(need(task::Expression::parse(text)).value(numbers)); }
+
+std::string filled(std::string text, const propose::Values& values) {
+  for (const auto& [name, value] : values)
+    if (const std::size_t at = text.find("{" + name + "}"); at != std::string::npos) text.replace(at, name.size() + 2, std::to_string(value));
+  return text;
+}
+
+struct Compiled { std::string ptx, report; };
+
+// Nothing: the compiler refuses it.
+std::optional<Compiled> compile(const Space& space, const propose::Values& values, const fs::path& stem) {
+  const fs::path source = stem.string() + ".cu", ptx = stem.string() + ".ptx", report = stem.string() + ".txt";
+  const auto candidate = need(propose::candidate_at(space.applied[0], values));
+  const auto known = read_file(source);
+  if (!known || *known != candidate.source || !fs::exists(report)) {
+    need(write_file_atomic(source, candidate.source).map([] { return 0; }));
+    const auto tools = need(build::find_toolchain());
+    ProcessRequest request;
+    request.arguments = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-ptx", fmt::format("-arch=compute_{}", space.sheet.sm()), source.string(), "-o", ptx.string()};
+    if (!need(run_process(request)).succeeded()) return std::nullopt;
+    request.arguments = {(fs::path(tools.nvcc).parent_path() / "ptxas").string(), "-v", fmt::format("-arch=sm_{}", space.sheet.sm()), ptx.string(), "-o", "/dev/null"};
+    const auto assembled = need(run_process(request));
+    if (!assembled.succeeded()) return std::nullopt;
+    need(write_file_atomic(report, assembled.err + assembled.out).map([] { return 0; }));
+  }
+  return Compiled{need(read_file(ptx)), need(read_file(report))};
+}
+
+// Pointers, sizes, scalars as the launcher has them, then the row's extra numbers.
+std::vector<std::byte> parameters_of(const Space& space, emulator::Device& device, const emulator::KernelInfo& kernel) {
+  std::vector<std::byte> out(kernel.parameter_bytes);
+  std::size_t at = 0;
+  const auto add = [&](const auto& value) { std::memcpy(out.data() + kernel.parameter_offsets.at(at++), &value, sizeof value); };
+  const task::Sizes& sizes = space.task.measure.at(0);
+  for (const task::Tensor& tensor : space.task.tensors) {
+    emulator::Allocation* memory = device.memory().allocate(need(task::layout(tensor, sizes)).bytes, emulator::MemoryKind::device);
+    memory->all_initialised = true;
+    add(memory->base);
+  }
+  for (const std::string& name : space.task.size_names()) add(static_cast<int>(sizes.at(name)));
+  for (const task::Scalar& scalar : space.task.scalars) add(static_cast<float>(scalar.value));
+  for (const char* name : space.launch->extra) add(static_cast<long long>(space.numbers.at(name)));
+  return out;
+}
+
+// Modelled us; 0: the point is rejected.
+double value_of(const Space& space, const propose::Values& values, const Compiled& compiled) {
+  task::Sizes numbers = space.numbers;
+  for (const auto& [name, value] : values) numbers[name] = value;
+  const bool resident = space.launch->resident_kernel && numbers["group"] * numbers["vector"] * numbers["packs"] >= numbers["columns"];
+  const std::string wanted = filled(resident ? space.launch->resident_kernel : space.launch->kernel, values);
+  const auto reports = build::parse_ptxas_report(compiled.report);
+  const auto report = std::find_if(reports.begin(), reports.end(), [&](const build::KernelReport& r) { return r.kernel.find(wanted) != std::string::npos; });
+  if (report == reports.end()) return 0;
+
+  emulator::Device device(space.sheet);
+  device.set_checks({false, true});
+  device.set_workers(1);
+  auto* module = need(device.load(std::make_shared<const ptx::Module>(need(ptx::parse(compiled.ptx, "point.ptx")))));
+  emulator::LaunchRequest request;
+  request.kernel = device.find_kernel(module, report->kernel);
+  request.grid = {static_cast<std::uint32_t>(number(space.launch->grid_x, numbers)), static_cast<std::uint32_t>(number(space.launch->grid_y, numbers)), 1};
+  request.block = {static_cast<std::uint32_t>(number(space.launch->block, numbers)), 1, 1};
+  request.sampled_blocks = kSampledBlocks;
+  const auto parameters = parameters_of(space, device, emulator::Device::info(request.kernel));
+  request.parameters = parameters;
+  if (const auto ran = device.launch(request); ran.status != emulator::LaunchStatus::ok) return 0;
+  const evidence::LaunchLog log = device.take_log();
+
+  judge::PerformanceInput input;
+  input.task = &space.task;
+  input.sheet = &space.sheet;
+  input.reports = &reports;
+  input.kernels = &log.kernels;
+  judge::add_tensor_bytes(input, space.task.measure.at(0));
+  input.sampled_blocks = kSampledBlocks;
+  judge::FindingSet findings;
+  for (const judge::Measurement& m : judge::judge_performance(input, findings))
+    if (m.level == Level::required && m.status == Status::failed) return 0;
+  const auto time = judge::modelled_time(input);
+  return time ? time->us : 0;
+}
+
+Space space_of(const std::string& task, const std::string& made) {
+  Space out;
+  out.task = need(task::read_task(task));
+  out.sheet = need(hardware::find_sheet(out.task.gpu));
+  Plan plan;
+  plan.guess.pattern = out.task.pattern;
+  for (propose::Applied& applied : propose::applied_templates(out.task, out.sheet, plan))
+    if (applied.made.name == made) out.applied.push_back(std::move(applied));
+  for (const LaunchRow& row : kLaunches)
+    if (row.made == made) out.launch = &row;
+  if (out.applied.empty() || !out.launch) {
+    std::fprintf(stderr, "template %s does not apply to %s, or its launch shape is not stated here\n", made.c_str(), task.c_str());
+    std::exit(2);
+  }
+  out.numbers = propose::known_numbers(out.applied[0], out.task, out.sheet).at(0);
+  return out;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 5) {
+    std::fprintf(stderr, "record_space TASK TEMPLATE FOLDER OUT.csv\n");
+    return 2;
+  }
+  const Space space = space_of(arguments[1], arguments[2]);
+  need(make_directories(arguments[3]).map([] { return 0; }));
+  const propose::Space& points = space.applied[0].space;
+  std::string out = fmt::format("# modelled us of template {} on task {}, {}, Kernel Forge {}, {} sampled blocks\n", arguments[2], space.task.name, space.sheet.name, kVersion, kSampledBlocks);
+  for (const propose::Dimension& dimension : points.dimensions()) out += dimension.name + ",";
+  out += "value,cost\n";
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    const propose::Values values = points.values(point);
+    const auto compiled = compile(space, values, fs::path(arguments[3]) / fmt::format("{}-{}", arguments[2], point));
+    const double us = compiled ? value_of(space, values, *compiled) : 0;
+    for (const propose::Dimension& dimension : points.dimensions()) out += fmt::format("{},", values.at(dimension.name));
+    out += us > 0 ? fmt::format("{:.5g},", us) : ",";
+    out += compiled ? fmt::format("{:.3g}\n", 1 + static_cast<double>(compiled->ptx.size()) / 65536) : "1\n";
+    std::fprintf(stderr, "\r%zu of %zu", point + 1, points.size());
+  }
+  std::fprintf(stderr, "\n");
+  need(write_file_atomic(arguments[4], out).map([] { return 0; }));
+  return 0;
+}
