@@ -1,15 +1,19 @@
-// Records a template's whole space: record_space TASK TEMPLATE FOLDER OUT.csv
+// Records a template's whole space: record_space TASK TEMPLATE FOLDER OUT.csv [COMPILERS at once]
 //
-// Every point is compiled for the device alone (nvcc -ptx, ptxas -v: about a third of a whole build), some blocks of the task's first
+// Every point is compiled for the device alone (nvcc -ptx, ptxas -v) and without the launches that this size does not take, so that the compilers
+// see one kernel: about a quarter of a whole build. Some blocks of the task's first
 // measure size run on the emulated GPU, and what they counted goes through the time model and the performance contracts as a candidate's
 // counts do. `value` is the modelled time in us, empty where a required contract fails or the kernel cannot run; `cost` is what compiling it
 // takes (the size of its PTX). PTX and reports stay in FOLDER, so that a second call, of a changed model say, compiles nothing.
 //
 // Launch shapes are stated here, since the launcher is host code: one row a template.
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -34,13 +38,15 @@ constexpr std::uint64_t kSampledBlocks = 8;
 
 struct LaunchRow {
   const char *made, *grid_x, *grid_y, *block;
-  const char* kernel;                    // what its mangled name holds; {parameter} is its value
-  const char* resident_kernel;           // where rows fit into registers; null: `kernel`
+  const char *kernel, *launch;           // what its mangled name and its launch hold; {parameter} is its value
+  const char *resident_kernel, *resident_launch;   // where rows fit into registers; null: as above
   std::vector<const char*> extra;        // numbers after the task's own arguments, 64 bits each
 };
 const LaunchRow kLaunches[] = {
-    {"gemm_simt", "ceil_div(columns, tile_n)", "ceil_div(rows, tile_m)", "tile_m / thread_m * (tile_n / thread_n)", "gemm_kernelILb1E", nullptr, {"rows", "columns", "depth"}},
-    {"row_fused", "ceil_div(rows * group, threads)", "1", "threads", "row_kernelILi{vector}ELi1ELb0E", "row_kernelILi{vector}ELi{packs}ELb1E", {"rows", "columns"}},
+    {"gemm_simt", "ceil_div(columns, tile_n)", "ceil_div(rows, tile_m)", "tile_m / thread_m * (tile_n / thread_n)", "gemm_kernelILb1E", "gemm_kernel<true>", nullptr, nullptr,
+     {"rows", "columns", "depth"}},
+    {"row_fused", "ceil_div(rows * group, threads)", "1", "threads", "row_kernelILi{vector}ELi1ELb0E", "row_kernel<kVector, 1, false>",
+     "row_kernelILi{vector}ELi{packs}ELb1E", "row_kernel<kVector, kPacks, true>", {"rows", "columns"}},
 };
 
 struct Space {
@@ -66,6 +72,23 @@ std::string filled(std::string text, const propose::Values& values) {
   return text;
 }
 
+bool is_resident(const Space& space, const propose::Values& values) {
+  return space.launch->resident_kernel && values.at("group") * values.at("vector") * values.at("packs") >= space.numbers.at("columns");
+}
+
+// The source with one launch in its launcher.
+std::string with_one_launch(const std::string& source, const std::string& launch) {
+  std::string out;
+  for (std::string_view line : split_lines(source)) {
+    if (line.find("<<<") != std::string_view::npos) {
+      if (line.find(launch) == std::string_view::npos) continue;
+      if (trim(line).starts_with("else ")) line = trim(line).substr(5);
+    }
+    out.append(line).push_back('\n');
+  }
+  return out;
+}
+
 struct Compiled { std::string ptx, report; };
 
 // Nothing: the compiler refuses it.
@@ -74,15 +97,17 @@ std::optional<Compiled> compile(const Space& space, const propose::Values& value
   const auto candidate = need(propose::candidate_at(space.applied[0], values));
   const auto known = read_file(source);
   if (!known || *known != candidate.source || !fs::exists(report)) {
-    need(write_file_atomic(source, candidate.source).map([] { return 0; }));
+    const fs::path cut = stem.string() + ".one.cu";
+    need(write_file_atomic(cut, with_one_launch(candidate.source, is_resident(space, values) ? space.launch->resident_launch : space.launch->launch)).map([] { return 0; }));
     const auto tools = need(build::find_toolchain());
     ProcessRequest request;
-    request.arguments = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-ptx", fmt::format("-arch=compute_{}", space.sheet.sm()), source.string(), "-o", ptx.string()};
+    request.arguments = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-ptx", fmt::format("-arch=compute_{}", space.sheet.sm()), cut.string(), "-o", ptx.string()};
     if (!need(run_process(request)).succeeded()) return std::nullopt;
     request.arguments = {(fs::path(tools.nvcc).parent_path() / "ptxas").string(), "-v", fmt::format("-arch=sm_{}", space.sheet.sm()), ptx.string(), "-o", "/dev/null"};
     const auto assembled = need(run_process(request));
     if (!assembled.succeeded()) return std::nullopt;
     need(write_file_atomic(report, assembled.err + assembled.out).map([] { return 0; }));
+    need(write_file_atomic(source, candidate.source).map([] { return 0; }));
   }
   return Compiled{need(read_file(ptx)), need(read_file(report))};
 }
@@ -104,12 +129,22 @@ std::vector<std::byte> parameters_of(const Space& space, emulator::Device& devic
   return out;
 }
 
+// Of compiling the point's kernel, in units of what compilers do before its first byte of PTX.
+double cost_of(const std::string& ptx, const std::string& kernel) {
+  constexpr double kBytesOfOneUnit = 64 << 10;
+  const std::size_t start = ptx.find(kernel), end = ptx.find("\n}", start);
+  return start == std::string::npos ? 1 : 1 + static_cast<double>(std::min(end, ptx.size()) - start) / kBytesOfOneUnit;
+}
+
+std::string kernel_of(const Space& space, const propose::Values& values) {
+  return filled(is_resident(space, values) ? space.launch->resident_kernel : space.launch->kernel, values);
+}
+
 // Modelled us; 0: the point is rejected.
 double value_of(const Space& space, const propose::Values& values, const Compiled& compiled) {
   task::Sizes numbers = space.numbers;
   for (const auto& [name, value] : values) numbers[name] = value;
-  const bool resident = space.launch->resident_kernel && numbers["group"] * numbers["vector"] * numbers["packs"] >= numbers["columns"];
-  const std::string wanted = filled(resident ? space.launch->resident_kernel : space.launch->kernel, values);
+  const std::string wanted = kernel_of(space, values);
   const auto reports = build::parse_ptxas_report(compiled.report);
   const auto report = std::find_if(reports.begin(), reports.end(), [&](const build::KernelReport& r) { return r.kernel.find(wanted) != std::string::npos; });
   if (report == reports.end()) return 0;
@@ -163,8 +198,8 @@ Space space_of(const std::string& task, const std::string& made) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 5) {
-    std::fprintf(stderr, "record_space TASK TEMPLATE FOLDER OUT.csv\n");
+  if (count != 5 && count != 6) {
+    std::fprintf(stderr, "record_space TASK TEMPLATE FOLDER OUT.csv [COMPILERS]\n");
     return 2;
   }
   const Space space = space_of(arguments[1], arguments[2]);
@@ -173,13 +208,19 @@ int main(int count, char** arguments) {
   std::string out = fmt::format("# modelled us of template {} on task {}, {}, Kernel Forge {}, {} sampled blocks\n", arguments[2], space.task.name, space.sheet.name, kVersion, kSampledBlocks);
   for (const propose::Dimension& dimension : points.dimensions()) out += dimension.name + ",";
   out += "value,cost\n";
+  const auto compiled_at = [&](std::size_t point) { return compile(space, points.values(point), fs::path(arguments[3]) / fmt::format("{}-{}", arguments[2], point)); };
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> compilers;
+  for (int i = 0; count == 6 && i < std::atoi(arguments[5]); ++i)
+    compilers.emplace_back([&] { for (std::size_t point = next++; point < points.size(); point = next++) compiled_at(point); });
+  for (std::thread& compiler : compilers) compiler.join();
   for (std::size_t point = 0; point < points.size(); ++point) {
     const propose::Values values = points.values(point);
-    const auto compiled = compile(space, values, fs::path(arguments[3]) / fmt::format("{}-{}", arguments[2], point));
+    const auto compiled = compiled_at(point);
     const double us = compiled ? value_of(space, values, *compiled) : 0;
     for (const propose::Dimension& dimension : points.dimensions()) out += fmt::format("{},", values.at(dimension.name));
     out += us > 0 ? fmt::format("{:.5g},", us) : ",";
-    out += compiled ? fmt::format("{:.3g}\n", 1 + static_cast<double>(compiled->ptx.size()) / 65536) : "1\n";
+    out += compiled ? fmt::format("{:.3g}\n", cost_of(compiled->ptx, kernel_of(space, values))) : "1\n";
     std::fprintf(stderr, "\r%zu of %zu", point + 1, points.size());
   }
   std::fprintf(stderr, "\n");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPool = 1500;        // points that the surrogate ranks at once
 constexpr std::size_t kBeside = 3;         // best points whose neighbours are looked at
-constexpr std::size_t kAskedForEffort = 12;
+constexpr std::size_t kAskedForEffort = 4;
 constexpr double kLeastEffort = 0.05;      // even a point that costs nothing to know must promise something
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
