@@ -35,11 +35,13 @@ trial::CallEvidence call(bool timed, float factor = 2) {
   out.timed = timed;
   trial::Output output{"y", {}, {}, {}};
   std::vector<float> x, y;
+  std::vector<double> reference;
   for (int i = 0; i < 64; ++i) {
     x.push_back(static_cast<float>(i % 7) - 3.5f);
     y.push_back(factor * x.back());
-    output.reference.push_back(2.0 * x.back());
+    reference.push_back(2.0 * x.back());
   }
+  output.reference = std::move(reference);
   const auto bytes = [](const std::vector<float>& values) {
     std::vector<std::byte> all(values.size() * sizeof(float));
     std::memcpy(all.data(), values.data(), all.size());

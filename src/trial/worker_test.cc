@@ -240,7 +240,7 @@ TEST_F(Worker, OnAGpuACallIsMadeAndAnswered) {
   ASSERT_TRUE(worker->started().ok) << worker->started().error << worker->started().fault.message;
   const Answer answer = call(*worker);
   ASSERT_TRUE(answer.ok) << answer.error << answer.fault.message;
-  EXPECT_EQ(Json::parse(answer.json).at("log"), "") << "nothing steers or watches the device";
+  EXPECT_EQ(answer.log, "") << "nothing steers or watches the device";
 }
 
 // Each act fails there, and succeeds where the layer that is against it is off: what the layer is for.

@@ -46,6 +46,12 @@ std::string immediate_of(const CompiledForm& form, const Spelt& spelt) {
   }
 }
 
+// Registers of a coordinate vector by geometry; `in_space`: without the layer (gradients, offsets).
+std::size_t coordinate_count(const Spelt& spelt, bool in_space) {
+  if (spelt.has("1d") || (spelt.has("a1d") && in_space)) return 1;
+  return spelt.has("2d") || spelt.has("a1d") || (spelt.has("a2d") && in_space) ? 2 : 4;
+}
+
 // Fragments of wmma by shape and type (manual, 9.7.14.4.1): registers in braces that the table leaves open.
 std::size_t open_count(const CompiledForm& form, const Spelt& spelt, const OperandSpec& spec) {
   const Type own = spelt.types[0];
@@ -84,12 +90,6 @@ Type share_of(Type whole, std::size_t parts) {
 
 std::uint32_t vector_of(const Spelt& spelt) { return spelt.has("v2") ? 2 : spelt.has("v4") ? 4 : spelt.has("v8") ? 8 : 1; }
 
-// Registers of a coordinate vector by geometry; `in_space`: without the layer (gradients, offsets).
-std::size_t coordinate_count(const Spelt& spelt, bool in_space) {
-  if (spelt.has("1d") || (spelt.has("a1d") && in_space)) return 1;
-  return spelt.has("2d") || spelt.has("a1d") || (spelt.has("a2d") && in_space) ? 2 : 4;
-}
-
 // [handle, {coordinates}]
 std::string texture_place(const Spelt& spelt, int& number) {
   std::string text = fmt::format("[%rd{}, {{", number++);
@@ -112,7 +112,7 @@ std::string operand(const CompiledForm& form, const Spelt& spelt, const OperandS
   }
   const std::size_t count = spec.count == OperandSpec::kVectorCount ? vector_of(spelt) : spec.count == 0 ? open_count(form, spelt, spec) : spec.count;
   if (count == 1 && spec.count == OperandSpec::kVectorCount) return register_of(type, number++);
-  const Type element = form.form->exec == Exec::mov_pack ? share_of(type, count) : type;
+  const Type element = form.form->exec == Exec::mov_pack && vector_of(spelt) == 1 ? share_of(type, count) : type;
   std::string list;
   for (std::size_t i = 0; i < count; ++i) list += (list.empty() ? "{" : ", ") + register_of(element, number++);
   return list + "}";
