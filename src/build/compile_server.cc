@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/paths.h"
 #include "base/process.h"
@@ -23,8 +24,6 @@ constexpr std::size_t kKinds = 64;            // remembered
 constexpr std::size_t kWorthwhile = 2;        // builds of a kind, from which on a pipeline pays
 constexpr std::uint64_t kTextBytes = 256ull << 20;
 constexpr std::string_view kPlaceholderStem = "kforge-candidate-8f14e45fceea167a";
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // The start of the line in which `file` is first named, quoted; npos when it is not.
 std::size_t start_of_marker(std::string_view text, const std::string& file) {

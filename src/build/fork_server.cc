@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/paths.h"
 #include "build/fork_server/protocol.h"
@@ -26,8 +27,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kOutputBytes = 16ull << 20;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 template <std::size_t Size>
 bool put(char (&to)[Size], const std::string& text) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "judge/judge.h"
 #include "kforge/knowledge.h"
@@ -11,8 +12,6 @@ namespace kforge::forge {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double extent(const task::Sizes& sizes) {
   double product = 1;

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "trial/candidate_process.h"
+#include "trial/case_rung.h"
 
 namespace kforge::trial {
 namespace {
@@ -16,20 +18,20 @@ using evidence::Ending;
 class GpuRun {
  public:
   GpuRun(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call)
-      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate) {}
+      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate), outcome_(request.stop) {}
 
   Expected<Rung> run() {
     const auto start = Clock::now();
-    rung_.name = "correct";
-    rung_.status = RungStatus::passed;
+    outcome_.rung.name = "correct";
+    outcome_.rung.status = RungStatus::passed;
     if (auto started = process_.start(); !started) return Unexpected(started.error());
     for (const bool measure : {false, true}) {
       if (measure && options_.skip_measure) continue;
       if (auto done = run_jobs(jobs_of(options_.cases, measure)); !done) return Unexpected(done.error());
     }
-    if (calls_ == 0 && rung_.status == RungStatus::passed) rung_ = {"correct", RungStatus::skipped, 0, stopped_why_.empty() ? "no case was run" : stopped_why_};
-    rung_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return rung_;
+    if (calls_ == 0 && outcome_.rung.status == RungStatus::passed) outcome_.rung = {"correct", RungStatus::skipped, 0, outcome_.stopped_why().empty() ? "no case was run" : outcome_.stopped_why()};
+    outcome_.rung.seconds = seconds_since(start);
+    return outcome_.rung;
   }
 
  private:
@@ -37,8 +39,8 @@ class GpuRun {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
-      if (stopped()) {
-        skip(job, stopped_why_);
+      if (outcome_.stopped()) {
+        skip(job, outcome_.stopped_why());
         continue;
       }
       Prepared prepared = references.next();
@@ -64,7 +66,7 @@ class GpuRun {
     auto asked = process_.ask(*layout, prepared.inputs, job.run.sizes, options, {request_.budget.call_seconds, 0, request_.stop});
     if (!asked) return lost(job, asked.error());
     const Answer& answer = asked->answer;
-    out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    out.seconds = seconds_since(start);
     out.fault = answer.fault;
     if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run on this GPU: " + (answer.error.empty() ? answer.undecided : answer.error);
     if (answer.ok) {
@@ -79,31 +81,18 @@ class GpuRun {
 
   // The first context could be made: what the candidate did since is why none can any more.
   Expected<void> lost(const Job& job, const Error& error) {
-    fail_rung(job.run, error.message, true, RungStatus::unknown);
+    outcome_.fail(job.run, error.message, true, RungStatus::unknown);
     skip(job, error.message);
     return {};
   }
 
-  bool stopped() {
-    if (stopped_why_.empty() && request_.stop && request_.stop()) stopped_why_ = "not run: the trial was ended early";
-    return !stopped_why_.empty();
-  }
-
   void report(CallEvidence call) {
     ++calls_;
-    if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
-    else if (!call.skipped.empty()) fail_rung(call.run, call.skipped, false, RungStatus::unknown);
-    else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
-    else if (call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    if (!call.fault.contract.empty()) outcome_.fail(call.run, call.fault.message, true);
+    else if (!call.skipped.empty()) outcome_.fail(call.run, call.skipped, false, RungStatus::unknown);
+    else if (call.log.ending == Ending::trap) outcome_.fail(call.run, call.log.ending_detail, false);
+    else if (call.log.returned != 0) outcome_.fail(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
     on_call_(call);
-  }
-
-  void fail_rung(const task::Case& run, const std::string& what, bool stop, RungStatus status = RungStatus::failed) {
-    if (rung_.status != RungStatus::failed) {
-      rung_.why = fmt::format("{}: {}", run.label, what);
-      rung_.status = status;
-    }
-    if (stop) stopped_why_ = fmt::format("not run: {} ended the trial ({})", run.label, what);
   }
 
   void skip(const Job& job, const std::string& why) {
@@ -120,8 +109,7 @@ class GpuRun {
   const CorrectOptions& options_;
   const std::function<void(const CallEvidence&)>& on_call_;
   CandidateProcess process_;
-  Rung rung_;
-  std::string stopped_why_;
+  CaseRung outcome_;
   std::uint64_t serial_ = 0, calls_ = 0;
 };
 

@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "evidence/unsupported.h"
 #include "trial/candidate_process.h"
+#include "trial/case_rung.h"
 #include "trial/prepared_store.h"
 
 namespace kforge::trial {
@@ -26,8 +28,6 @@ constexpr std::int64_t kLargestTile = 1 << 16;                 // elements; a la
 constexpr std::int64_t kLargestTileCase = 1 << 22;             // elements of all tensors
 constexpr std::size_t kTiles = 3;                              // of one size: kernels of several shapes
 constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Thread-instructions of all blocks, from a run that executed at most kProbeBlocks of each launch.
 struct Estimate { double instructions = 0, per_block = 0; };
@@ -48,16 +48,16 @@ Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
 class Emulation {
  public:
   Emulation(const TrialRequest& request, const EmulateOptions& options, const std::function<void(const CallEvidence&)>& on_call)
-      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate), sampling_(task_, options.candidate) {}
+      : request_(request), task_(*request.task), options_(options), on_call_(on_call), process_(task_, options.candidate), sampling_(task_, options.candidate), outcome_(request.stop) {}
 
   Expected<Rung> run() {
     const auto start = Clock::now();
     if (auto done = request_.sampled_only ? run_measure() : run_all(); !done) return Unexpected(done.error());
-    rung_.name = "emulate";
-    rung_.seconds = seconds_since(start);
-    if (rung_.status == RungStatus::unknown && rung_.why.empty()) rung_.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
-    if (rung_.status == RungStatus::skipped && rung_.why.empty()) rung_.why = "no case fits the budget";
-    return rung_;
+    outcome_.rung.name = "emulate";
+    outcome_.rung.seconds = seconds_since(start);
+    if (outcome_.rung.status == RungStatus::unknown && outcome_.rung.why.empty()) outcome_.rung.status = calls_ == 0 ? RungStatus::skipped : RungStatus::passed;
+    if (outcome_.rung.status == RungStatus::skipped && outcome_.rung.why.empty()) outcome_.rung.why = "no case fits the budget";
+    return outcome_.rung;
   }
 
  private:
@@ -72,8 +72,8 @@ class Emulation {
     if (jobs.empty()) return {};
     References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
-      if (stopped()) {   // nobody waits for references that nobody compares
-        skip(job, stopped_why_);
+      if (outcome_.stopped()) {   // nobody waits for references that nobody compares
+        skip(job, outcome_.stopped_why());
         continue;
       }
       Prepared prepared = references.next();
@@ -94,8 +94,8 @@ class Emulation {
   Expected<void> run_measure() {
     std::vector<Job> fitting;
     for (const Job& job : jobs_of(options_.cases, true)) {
-      if (stopped()) {
-        skip(job, stopped_why_);
+      if (outcome_.stopped()) {
+        skip(job, outcome_.stopped_why());
         continue;
       }
       auto sampled = run_sampled_or_fits(job);
@@ -107,7 +107,7 @@ class Emulation {
 
   // What one block covers is known once a measure size has been launched: the boundaries of that tile are tried too (contracts.md, "Cases").
   Expected<void> run_around_tiles() {
-    if (tiles_.empty() || stopped()) return {};
+    if (tiles_.empty() || outcome_.stopped()) return {};
     task::CaseOptions options{.seed = request_.seed, .with_measure = false, .tile_sizes = {}};
     for (const auto& [name, tiles] : tiles_) options.tile_sizes[name].assign(tiles.begin(), tiles.end());
     auto cases = task::make_cases(task_, options);
@@ -174,8 +174,8 @@ class Emulation {
   }
 
   Expected<void> run_call(const Job& job, Prepared prepared, std::uint64_t sampled_blocks) {
-    if (stopped()) {
-      skip(job, stopped_why_);
+    if (outcome_.stopped()) {
+      skip(job, outcome_.stopped_why());
       return {};
     }
     progress(fmt::format("emulate {}{}", job.run.label, job.run.calls > 1 ? fmt::format(" call {} of {}", job.call + 1, job.run.calls) : ""));
@@ -191,7 +191,7 @@ class Emulation {
 
   // The same inputs again, warps and blocks in another order. A repetition that does not complete, or whose outputs differ, is evidence of its own.
   Expected<void> repeat(const Job& job, CallEvidence& first) {
-    for (std::uint64_t turn = 1; turn <= kRepeats && !stopped(); ++turn) {
+    for (std::uint64_t turn = 1; turn <= kRepeats && !outcome_.stopped(); ++turn) {
       Prepared prepared;
       prepared.inputs = first.inputs;
       auto again = call(job, prepared, 0, request_.seed + job.call + turn);
@@ -249,28 +249,15 @@ class Emulation {
     return out;
   }
 
-  bool stopped() {
-    if (stopped_why_.empty() && request_.stop && request_.stop()) stopped_why_ = "not run: the trial was ended early";
-    return !stopped_why_.empty();
-  }
-
   void report(CallEvidence call) {
     ++calls_;
-    if (!call.fault.contract.empty()) fail_rung(call.run, call.fault.message, true);
-    else if (!call.log.unproven.empty() && !call.skipped.empty()) fail_rung(call.run, call.skipped, true, RungStatus::unknown);
-    else if (const std::string what = evidence::unsupported_instruction(call.log); !what.empty()) fail_rung(call.run, what, false, RungStatus::unknown);
-    else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) fail_rung(call.run, call.log.ending_detail, true);
-    else if (call.log.ending == Ending::trap) fail_rung(call.run, call.log.ending_detail, false);
-    else if (call.skipped.empty() && call.log.returned != 0) fail_rung(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    if (!call.fault.contract.empty()) outcome_.fail(call.run, call.fault.message, true);
+    else if (!call.log.unproven.empty() && !call.skipped.empty()) outcome_.fail(call.run, call.skipped, true, RungStatus::unknown);
+    else if (const std::string what = evidence::unsupported_instruction(call.log); !what.empty()) outcome_.fail(call.run, what, false, RungStatus::unknown);
+    else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) outcome_.fail(call.run, call.log.ending_detail, true);
+    else if (call.log.ending == Ending::trap) outcome_.fail(call.run, call.log.ending_detail, false);
+    else if (call.skipped.empty() && call.log.returned != 0) outcome_.fail(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
     on_call_(call);
-  }
-
-  void fail_rung(const task::Case& run, const std::string& what, bool stop, RungStatus status = RungStatus::failed) {
-    if (rung_.status != RungStatus::failed) {
-      rung_.why = fmt::format("{}: {}", run.label, what);
-      rung_.status = status;
-    }
-    if (stop) stopped_why_ = fmt::format("not run: {} ended the trial ({})", run.label, what);
   }
 
   void skip(const Job& job, const std::string& why) {
@@ -290,8 +277,7 @@ class Emulation {
   const EmulateOptions& options_;
   const std::function<void(const CallEvidence&)>& on_call_;
   CandidateProcess process_, sampling_;
-  Rung rung_;
-  std::string stopped_why_;
+  CaseRung outcome_;
   std::map<std::string, std::set<std::int64_t>> tiles_;   // by size name
   std::uint64_t serial_ = 0, calls_ = 0;
   bool new_addresses_ = false;

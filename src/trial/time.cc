@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -26,8 +27,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kDraws = 3;            // inputs with references
 constexpr double kSlowReference = 4;         // s: then one draw must do
 constexpr std::size_t kFreshBlocks = 4;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // All contestants at one size.
 class SizeRun {

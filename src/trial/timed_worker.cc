@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/paths.h"
 #include "gpu/statistics.h"
 #include "trial/candidate_process.h"
@@ -31,8 +32,6 @@ constexpr double kGraphBelow = 20;                      // us: a tiny kernel
 constexpr std::size_t kGraphCalls = 20, kGraphReplays = 15;
 constexpr std::size_t kMostDiscardedBlocks = 50;
 constexpr double kSlowStartSeconds = 150;              // of PyTorch: to import it, to compile an operator
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // What is no number reads as less than nothing, which no sample is.
 std::vector<double> numbers(const json& object, const char* key) {

@@ -6,6 +6,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "ptx/checks.h"
 #include "ptx/parser.h"
@@ -19,8 +20,6 @@ namespace kforge::trial {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 Rung skipped(std::string name, std::string why) { return {std::move(name), RungStatus::skipped, 0, std::move(why)}; }
 
 std::string first_error(const build::Artefact& artefact) {

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "trial/protocol.h"
@@ -28,8 +29,6 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 constexpr std::size_t kPrintedBytes = 4096;
 constexpr double kTakeDownSeconds = 30;        // for a process on a GPU to be gone after it was killed
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::uint64_t fresh_nonce() {
   std::uint64_t value = 0;
