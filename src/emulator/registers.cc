@@ -157,7 +157,6 @@ std::vector<Interval> intervals(const ptx::Function& function, const std::vector
       });
     }
   }
-  for (const RegisterId r : function.register_parameters) result[r].include(0);
   std::erase_if(result, [](const Interval& interval) { return interval.begin == kNoSlot; });
   std::sort(result.begin(), result.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   return result;

@@ -73,7 +73,6 @@ bool is_write(const OperandSpec& spec) {
 class ConstantRegisters {
  public:
   explicit ConstantRegisters(const Function& function) : writes_(function.registers.size()), values_(function.registers.size()) {
-    for (RegisterId reg : function.register_parameters) writes_[reg] = 2;
     for (const Instruction& instruction : function.instructions) read(instruction);
   }
   std::optional<std::uint64_t> value(RegisterId reg) const { return writes_[reg] == 1 ? values_[reg] : std::nullopt; }

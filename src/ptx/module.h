@@ -165,7 +165,6 @@ struct Function {
   std::vector<Variable> variables;      // shared, local and param-space variables of the body, and parameters first
   std::uint32_t parameter_count = 0;    // variables[0 .. parameter_count) are the inputs, in order
   std::uint32_t return_count = 0;       // the next return_count variables are the outputs
-  std::vector<RegisterId> register_parameters;  // .reg-space parameters of old device functions (empty from nvcc)
   std::vector<Instruction> instructions;
   evidence::SourcePosition position;    // of its first .loc
   std::uint32_t max_threads[3] = {0, 0, 0};       // .maxntid; 0 is "not given"

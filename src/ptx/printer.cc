@@ -198,9 +198,6 @@ void Printer::function_head(const Function& function) {
     out_ += ") ";
   }
   put("{}(", function.name);
-  for (std::size_t i = 0; i < function.register_parameters.size(); ++i)
-    put("{}.reg .{} {}", i ? ", " : "", ptx::name(function.registers[function.register_parameters[i]].type), register_names_[function.register_parameters[i]]);
-  if (!function.register_parameters.empty() && function.parameter_count) out_ += ", ";
   parameter_list(function, 0, function.parameter_count);
   out_ += ")\n";
   tuning(function);
