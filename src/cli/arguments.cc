@@ -190,11 +190,14 @@ CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
     sub->add_option(words, a.words, meaning)->required(required);
     sub->add_flag("--json", a.json, "Print JSON (schema kforge.knowledge/1)");
     sub->preparse_callback([&a, name](std::size_t) { a.verb = name; });   // the command's own callback runs before a verb's would
+    return sub;
   };
-  verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
+  auto* search = verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
+  search->add_option("--context", a.context, "Search this folder of documents and code in place of the rules; may be repeated")->option_text("DIR")->allow_extra_args(false);
+  search->add_option("--count", a.count, "With --context: passages at most")->check(CLI::PositiveNumber)->capture_default_str();
   verb("show", "One rule with its example", "id", "The rule's id", true);
   verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
-  knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
+  knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge search cp.async.bulk --context ~/cuda-docs\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
   return knowledge;
 }
 

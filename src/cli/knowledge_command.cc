@@ -7,10 +7,20 @@
 #include "cli/commands.h"
 #include "cli/report_arguments.h"
 #include "cli/terminal.h"
+#include "kforge/context.h"
 #include "kforge/knowledge.h"
 
 namespace kforge::cli {
 namespace {
+
+int search_folders(const KnowledgeArguments& arguments) {
+  std::string query;
+  for (const std::string& word : arguments.words) query += (query.empty() ? "" : " ") + word;
+  const auto answer = search_context(arguments.context, query, arguments.count);
+  if (!answer) return report_error(answer.error());
+  std::fputs((arguments.json ? to_json(*answer) : to_text(*answer)).c_str(), stdout);
+  return answer->passages.empty() ? 1 : 0;
+}
 
 int search(const KnowledgeArguments& arguments) {
   const auto rules = search_knowledge(arguments.words);
@@ -47,6 +57,7 @@ int add(const KnowledgeArguments& arguments) {
 }  // namespace
 
 int run(const KnowledgeArguments& arguments) {
+  if (!arguments.context.empty()) return search_folders(arguments);
   if (arguments.words.empty() || arguments.verb == "search") return search(arguments);
   return arguments.verb == "show" ? show(arguments) : add(arguments);
 }

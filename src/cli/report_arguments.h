@@ -11,6 +11,8 @@ namespace kforge::cli {
 struct KnowledgeArguments {
   std::string verb;          // search, show, add
   std::vector<std::string> words;   // of the search; the id; the file
+  std::vector<std::string> context; // folders that are searched in place of the rules
+  std::size_t count = 8;            // passages of them, at most
   bool json = false;
 };
 
