@@ -15,6 +15,7 @@
 #include "gpu/library.h"
 #include "gpu/nvml.h"
 #include "gpu/this_sheet.h"
+#include "llm/http.h"
 #include "syntax/grammar.h"
 
 namespace kforge {
@@ -150,6 +151,7 @@ std::vector<DoctorRow> doctor() {
   rows.push_back(library_row("cuBLAS", gpu::find_toolkit_library("KFORGE_LIBCUBLAS", {"libcublas.so.13"}), "it comes with the CUDA toolkit; for the baseline cublas"));
   rows.push_back(pytorch_row());
   rows.push_back(counters_row());
+  rows.push_back(library_row("libcurl", llm::curl_version(), "apt-get install libcurl4; for language models behind a server (optimize --llm)"));
   rows.push_back(program_row("ncu", "--version", false, "Nsight Compute, for profiles on a real GPU"));
   rows.push_back(program_row("compute-sanitizer", "--version", false, "comes with the CUDA toolkit"));
   return rows;
