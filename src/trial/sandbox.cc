@@ -162,11 +162,14 @@ class Landlock {
     if (fd < 0) return;
     struct stat about{};
     if (::fstat(fd, &about) == 0 && !S_ISDIR(about.st_mode)) access &= kOfFiles;   // other rights on a file are refused
+    allow_open(fd, access);
+    ::close(fd);
+  }
+  void allow_open(int fd, std::uint64_t access) const {
     landlock_path_beneath_attr rule{};
     rule.allowed_access = access;
     rule.parent_fd = fd;
     ::syscall(SYS_landlock_add_rule, ruleset_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-    ::close(fd);
   }
   void enforce() const { ::syscall(SYS_landlock_restrict_self, ruleset_, 0); }
 
@@ -191,7 +194,10 @@ void allow_gpu(const Landlock& landlock, const SandboxRequest& request) {
     if (entry.path().filename().string().starts_with("nvidia")) landlock.allow(entry.path().string(), entry.is_directory(ignored) ? Landlock::kDevice | Landlock::kList : Landlock::kDevice);
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm"}) landlock.allow(path, Landlock::kDevice);
   landlock.allow("/dev", LANDLOCK_ACCESS_FS_READ_DIR);
-  // All of /proc: the folder of a process has no inode that stays. Memory of processes outside is closed by Landlock itself (ptrace).
+  // The driver names its threads through /proc/self/task/*/comm. A held descriptor keeps the folder's inode, which the rule is tied to.
+  static const int threads = ::open("/proc/self/task", O_PATH | O_CLOEXEC);
+  landlock.allow_open(threads, Landlock::kDevice | Landlock::kList);
+  // All of /proc to be read: the folder of a process has no inode that stays. Memory of processes outside is closed by Landlock itself (ptrace).
   for (const char* path : {"/proc", "/sys", "/run", "/usr/local/nvidia", "/usr/share", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/nvidia"})
     landlock.allow(path, Landlock::kList);
 }

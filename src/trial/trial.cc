@@ -180,6 +180,10 @@ Expected<TrialResult> run_trial(const TrialRequest& request, const std::function
     result.rungs.push_back(skipped("correct", "this needs a GPU; the rung emulate ran all sizes on the emulated one"));
     return result;
   }
+  if (request.sampled_only) {
+    for (const char* name : {"correct", "time"}) result.rungs.push_back(skipped(name, "only the model's figures were asked for"));
+    return result;
+  }
   if (auto done = run_on_gpu(request, *builds, *options, result, on_call); !done) return Unexpected(done.error());
   return result;
 }

@@ -132,6 +132,21 @@ TEST_F(FakeGpu, AFaultyKernelDisturbsNoOther) {
   EXPECT_GT(rows[2]["us"], 0);
 }
 
+TEST_F(FakeGpu, ThreadsMayBeNamed) {
+  const Answer answer = bench({"honest/names_thread.cu"});
+  EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+}
+
+// Screening on sampled blocks stays on the emulated GPU; what it keeps is run and timed on the other.
+TEST_F(FakeGpu, OptimizeEndsWithAMeasuredWinner) {
+  const fs::path folder = fs::temp_directory_path() / ("kforge-optimize-gpu-" + std::to_string(::getpid()));
+  const Answer answer = kforge({"optimize", (kHere / "task.toml").string(), "--from", (kHere / "honest/plain.cu").string(), "--device", "gpu:0", "--candidates", "2", "--budget-seconds", "90", "--json"}, "small",
+                               {{"KFORGE_STORE", folder.string()}});
+  fs::remove_all(folder);
+  EXPECT_LE(answer.exit_code, 1) << answer.err;   // whether a fake GPU calls it faster is chance
+  EXPECT_THAT(answer.out, HasSubstr("\"source\": \"measured\"")) << answer.err;
+}
+
 TEST_F(FakeGpu, BenchPrintsATableJsonAndCsv) {
   const Answer table = bench({"honest/plain.cu", "honest/workspace.cu"});
   EXPECT_EQ(table.exit_code, 0) << table.err;
