@@ -44,11 +44,23 @@ def answer(nonce, reply):
     SOCKET.sendall(HEADER.pack(MAGIC, REPLY, nonce, 0, len(text)) + text)
 
 
-def operator(torch, pattern, inputs, outputs):
-    """The operator of the pattern, from input tensors to one result; None where PyTorch has none of this form."""
+def operator(torch, pattern, inputs, outputs, scalars):
+    """The operator of the pattern, from input tensors to one result; None where PyTorch has none of this form. A scalar counts where its name says what it does."""
     functional = torch.nn.functional
     first, out = inputs[0]["shape"], outputs[0]["shape"]
     if len(outputs) != 1:
+        return None
+    if scalars:
+        plain = operator(torch, pattern, inputs, outputs, {})
+        if plain is None or len(scalars) > 1:
+            return None
+        ((name, value),) = scalars.items()
+        if pattern == "softmax" and name == "scale":
+            return lambda x: plain(x * value)
+        if pattern == "gemm" and name == "alpha":
+            return lambda a, b: value * plain(a, b)
+        if pattern in ("layer_norm", "rms_norm") and name in ("eps", "epsilon"):
+            return lambda x, *rest: plain(x, *rest, eps=value)
         return None
     if pattern == "gemm" and len(inputs) == 2:
         second = inputs[1]["shape"]
@@ -57,9 +69,9 @@ def operator(torch, pattern, inputs, outputs):
     if pattern == "softmax" and len(inputs) == 1:
         return lambda x: torch.softmax(x, -1)
     if pattern == "layer_norm" and len(inputs) in (1, 3):
-        return lambda x, *rest: functional.layer_norm(x, x.shape[-1:], *rest)
+        return lambda x, *rest, **eps: functional.layer_norm(x, x.shape[-1:], *rest, **eps)
     if pattern == "rms_norm" and len(inputs) == 2:
-        return lambda x, weight: functional.rms_norm(x, x.shape[-1:], weight)
+        return lambda x, weight, **eps: functional.rms_norm(x, x.shape[-1:], weight, **eps)
     if pattern == "transpose" and len(inputs) == 1:
         return lambda x: x.transpose(-1, -2).contiguous()
     if pattern == "reduction" and len(inputs) == 1 and out in ([1], []):
@@ -85,7 +97,7 @@ class Contestant:
         for tensor in self.tensors:
             if tensor["dtype"] not in DTYPES:
                 raise ValueError(f"PyTorch has no type {tensor['dtype']}")
-        self.function = operator(torch, wanted["pattern"], [t for t in self.tensors if t["role"] == 0], [t for t in self.tensors if t["role"] == 1])
+        self.function = operator(torch, wanted["pattern"], [t for t in self.tensors if t["role"] == 0], [t for t in self.tensors if t["role"] == 1], wanted["scalars"])
         if self.function is None or any(t["role"] == 2 for t in self.tensors):
             raise ValueError(f"PyTorch has no operator of this form: {wanted['pattern']}")
         torch.backends.cuda.matmul.allow_tf32 = False  # f32 is f32

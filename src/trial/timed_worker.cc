@@ -79,7 +79,9 @@ Expected<WorkerOptions> TimedWorker::options() const {
   out.arguments = {(*root / "data" / "baselines" / "pytorch_worker.py").string()};
   const char* path = std::getenv("PATH");
   out.environment = {fmt::format("PATH={}", path ? path : "/usr/bin:/bin")};   // torch.compile starts compilers
-  out.configure = json{{"pattern", contestant.pattern}, {"variant", contestant.pytorch}, {"tensors", tensors}}.dump();
+  json scalars = json::object();
+  for (const task::Scalar& scalar : request_.task->scalars) scalars[scalar.name] = scalar.value;
+  out.configure = json{{"pattern", contestant.pattern}, {"variant", contestant.pytorch}, {"tensors", tensors}, {"scalars", scalars}}.dump();
   out.start_seconds = std::max(out.start_seconds, kSlowStartSeconds);
   return out;
 }

@@ -171,7 +171,6 @@ std::string open_gpu(const Json& start, DeviceApi& api) {
   }
   int error = api.free(nullptr);
   if (error == 0) error = api.synchronise();
-  ::clearenv();
   return error == 0 ? std::string() : api.error_name(error);
 }
 
@@ -195,6 +194,7 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
     if (mode != "gpu" && !api.emulated()) return "this is no emulated runtime";
     if (std::string why = mode == "gpu" ? open_gpu(start, api) : open_emulated(start, api); !why.empty()) return why;
   }
+  ::clearenv();
   for (const char* library : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1"}) dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (std::string why = enter_sandbox(sandbox); !why.empty()) return why;
   void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -240,13 +240,13 @@ int serve() {
   return 0;
 }
 
-// One call for a tool that watches the process from within (ncu, compute-sanitizer): what the parent would send stands in files. The tool's own threads
-// and sockets leave room for limits only, so that this is for candidates that have passed the sandbox.
+// One call for a tool that watches the process from within (ncu, compute-sanitizer): what the parent would send stands in files. The tool's own threads,
+// descriptors and environment stay as they are, so that this is for candidates that have passed the sandbox.
 int run_once(const std::string& request_file, const std::string& arena_file) {
   std::ifstream file(request_file);
   const Json whole = Json::parse(file);
-  const int fd = ::open(arena_file.c_str(), O_RDWR);
-  if (fd < 0 || (fd != kArenaFd && ::dup2(fd, kArenaFd) < 0)) return 2;
+  const int fd = ::open(arena_file.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 2;
   DeviceApi api;
   const Json& start = whole.at("start");
   show_one_gpu(start);
@@ -254,7 +254,7 @@ int run_once(const std::string& request_file, const std::string& arena_file) {
   if (!open_gpu(start, api).empty()) return 2;
   void* handle = dlopen(start.at("object").get_ref<const std::string&>().c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto launcher = handle ? reinterpret_cast<Launcher>(dlsym(handle, "kforge_call")) : nullptr;
-  Arena arena;
+  Arena arena(fd);
   if (!launcher || !arena.map(whole.at("request").at("arena_bytes"))) return 2;
   CandidateRunner runner(api, launcher);
   const Json answer = runner.run(whole.at("request"), arena);

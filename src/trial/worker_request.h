@@ -47,11 +47,12 @@ inline Json failure(const std::string& why) { return {{"ok", false}, {"error", w
 
 class Arena {
  public:
+  explicit Arena(int fd = kArenaFd) : fd_(fd) {}
   bool map(std::uint64_t bytes) {
     bytes += kArenaHeaderBytes;
     if (bytes <= bytes_) return true;
     if (base_) ::munmap(base_, bytes_);
-    void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kArenaFd, 0);
+    void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     base_ = base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
     bytes_ = base_ ? bytes : 0;
     return base_ != nullptr;
@@ -65,6 +66,7 @@ class Arena {
   }
 
  private:
+  int fd_;
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
