@@ -66,7 +66,7 @@ TEST_F(FakeMachine, AnUnknownPartTakesRatesFromANeighbour) {
   EXPECT_FALSE(made->known);
   EXPECT_EQ(made->sheet.product, "NVIDIA H300 Imaginary");
   EXPECT_EQ(made->sheet.multiprocessors, 114);
-  EXPECT_NEAR(made->sheet.dram_bytes_per_s, 3201e6 * 2 * 6144 / 8, 1e9);
+  EXPECT_NEAR(made->sheet.dram_bytes_per_s, 3201e6 * 2 * 6016 / 8, 1e9);
   ASSERT_EQ(made->warnings.size(), 1u);
   EXPECT_THAT(made->warnings[0], HasSubstr("not among the data sheets"));
 }

@@ -15,7 +15,7 @@ bool is(const char* machine) {
 }
 
 struct Attribute { int number, value; };
-constexpr Attribute kH200[] = {{75, 9}, {76, 0}, {16, 132}, {37, 6144}, {1, 1024}, {39, 2048}, {106, 32}, {12, 65536}, {82, 65536}, {8, 49152},
+constexpr Attribute kH200[] = {{75, 9}, {76, 0}, {16, 132}, {37, 6016}, {1, 1024}, {39, 2048}, {106, 32}, {12, 65536}, {82, 65536}, {8, 49152},
                                {97, 232448}, {81, 233472}, {111, 1024}, {13, 1980000}, {36, 3201000}, {38, 62914560}};
 
 const char* name() { return is("unknown") ? "NVIDIA H300 Imaginary" : "NVIDIA H200"; }
@@ -59,5 +59,5 @@ int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { *celsius = is("hot
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) { *milliwatts = 400000; return 0; }
 int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { *milliwatts = 700000; return 0; }
 int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* bits) { *bits = is("hot") ? 0x20 : is("capped") ? 0x4 : 0; return 0; }
-int nvmlDeviceGetMemoryBusWidth(void*, unsigned* bits) { *bits = 6144; return 0; }
+int nvmlDeviceGetMemoryBusWidth(void*, unsigned* bits) { *bits = 6016; return 0; }
 }
