@@ -38,7 +38,7 @@ Handler select_warp_op(const ptx::Instruction& instruction, ptx::Exec exec);
 Handler select_async(ptx::Exec exec);
 Flow run_unsupported(Warp& warp, const Op& op, std::uint32_t mask);
 
-// Shared with schedule.cc.
+// Shared by the families and run_warp.cc.
 void block_group(Warp& warp, std::uint32_t mask, Wait wait, std::uint32_t sync_mask, std::uint8_t barrier);
 void complete_barriers(Block& block);   // after arrivals and exits
 // False (and reported) when lanes that the mask names are elsewhere: the group waits, the handler returns regroup.

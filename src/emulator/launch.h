@@ -110,7 +110,7 @@ struct Launch {
 
   LaunchStatus status = LaunchStatus::ok;
   std::string detail;
-  std::uint64_t stores = 1;                      // changes of memory: see schedule.cc
+  std::uint64_t stores = 1;                      // changes of memory: see run_warp.cc
   std::uint64_t thread_instructions = 0;
   Team* team = nullptr;                          // of a worker: see team.h
   std::uint64_t told_team = 0;                   // thread-instructions that the team knows of
