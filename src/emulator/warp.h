@@ -14,6 +14,7 @@
 
 #include "emulator/barrier_watch.h"
 #include "emulator/code.h"
+#include "emulator/lanes.h"
 #include "emulator/shadow.h"
 
 namespace kforge::emulator {
@@ -23,7 +24,6 @@ struct Block;
 struct BlockRaces;
 class LoadTrace;
 
-inline constexpr std::uint32_t kFullMask = 0xffffffffu;
 inline constexpr std::uint32_t kNoPc = 0xffffffffu;
 
 struct Frame {
@@ -51,7 +51,7 @@ struct Group {
   Wait wait = Wait::none;
   std::uint32_t sync_mask = 0;          // warp_sync: the lanes that the instruction names
   std::uint8_t barrier = 0;
-  std::uint64_t spun_at = ~std::uint64_t{0};   // Launch::stores when it was last found to spin: see schedule.cc
+  std::uint64_t spun_at = ~std::uint64_t{0};   // Launch::stores when it was last found to spin: see run_warp.cc
   std::uint64_t last_run = 0;
   const Op* reduction = nullptr;        // bar.red: gets its result when the barrier completes
 };
@@ -87,7 +87,7 @@ struct Warp {
   bool tainted = false;                 // some register holds an undefined byte
   std::vector<std::unique_ptr<Frame>> frames;   // [0] the entry's; others in use or spare
   std::vector<Frame*> spare_frames;
-  // Spin detection: see schedule.cc.
+  // Spin detection: see run_warp.cc.
   bool forced_sync = false;             // the lanes that a mask names will never all come: go on with those here
   std::uint32_t watch_pc = kNoPc;       // the backward branch's target that is watched
   std::uint64_t watch_hash = 0, watch_stores = 0;
@@ -131,16 +131,6 @@ inline std::uint32_t predicate(const std::byte* slot) {
 inline void put_predicate(std::byte* slot, std::uint32_t value, std::uint32_t mask) {
   const std::uint32_t merged = (predicate(slot) & ~mask) | (value & mask);
   std::memcpy(slot, &merged, 4);
-}
-
-// Calls f(lane) for each set bit, lowest first.
-template <class F>
-inline void for_lanes(std::uint32_t mask, F f) {
-  if (mask == kFullMask) {
-    for (std::uint32_t lane = 0; lane < 32; ++lane) f(lane);
-    return;
-  }
-  for (; mask != 0; mask &= mask - 1) f(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
 // ---- blocks and launches -------------------------------------------------------------------------------------------

@@ -1,0 +1,85 @@
+// The clock engine's class: race_clocks.cc has what threads know and hand on, race_clock_cells.cc which accesses cells remember.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+
+#include "emulator/lanes.h"
+#include "emulator/race_clocks.h"
+
+namespace kforge::emulator {
+
+class ClockEngine final : public RaceEngine {
+ public:
+  ClockEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
+      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap, index) {}
+
+  BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override {
+    auto block = std::make_unique<ClockBlock>();
+    block->linear = linear;
+    block->threads = threads_;
+    block->state.resize((threads_ + 31) / 32 * 32);
+    block->shared.bytes = shared_bytes;
+    block->shared.shift = finest_shared_;
+    ClockBlock* handle = block.get();
+    blocks_.emplace(handle, std::move(block));
+    return handle;
+  }
+  void end_block(BlockRaces* block) override { blocks_.erase(block); }
+  void end_launch() override { cells_.release_all(); }
+
+  void access(const RaceAccess& access) override;
+  void block_barrier(BlockRaces* block) override;
+  void named_barrier(BlockRaces*, std::span<const std::uint32_t> arrived, std::span<const std::uint32_t> waited) override;
+  void barrier_arrive(BlockRaces*, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) override;
+  void named_barrier_complete(BlockRaces*, std::uint32_t barrier, std::span<const std::uint32_t> waited) override;
+  void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) override;
+  void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) override;
+  void release(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
+  void acquire(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
+
+ private:
+  using Chunk = CellChunk<RecordCell>;
+  struct Here {
+    const RaceAccess& access;
+    ClockBlock& block;
+    RecordPool& pool;
+    std::uint32_t location;
+  };
+
+  static ClockBlock& of(BlockRaces* block) { return *static_cast<ClockBlock*>(block); }
+  ThreadKnowledge& thread(ClockBlock& block, std::uint32_t warp, std::uint32_t lane) { return block.state[warp * 32 + lane]; }
+  Knowledge all_known(ClockBlock& block, std::uint32_t warp, std::uint32_t lane);
+  void gather(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, Meeting& meeting);
+  void scatter(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, const Meeting& meeting);
+  void acquire_flag(const Here& here, std::uint32_t lane, SyncObject& object);
+  void publish_flag(const Here& here, std::uint32_t lane, SyncObject& object);
+  SyncObject* flag(const Here& here, std::uint32_t lane, bool make);
+  bool publishes(const Here& here, std::uint32_t lane);
+  void refine(Chunk& chunk, std::uint32_t shift, RecordPool& pool);
+  RecordCell* plane_cells(Chunk& chunk, Plane plane);
+  bool is_ordered(const AccessRecord& record, const Here& here, std::uint32_t lane);
+  bool is_soft(const AccessRecord& record, const Here& here, std::uint32_t lane, Plane plane);
+  bool touch_row(Chunk& chunk, std::uint32_t index, Plane plane, const Here& here);
+  void touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
+  void remember(RecordCell& cell, std::uint32_t lanes, const Here& here, std::uint32_t lane);
+  void report(const Chunk& chunk, const AccessRecord& record, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
+              const Here& here);
+  void cell_access(const Here& here);
+  void global_cells(const Here& here);
+  void lane_cells(Chunk& chunk, std::uint32_t offset, std::uint32_t lane, const Here& here);
+
+  std::uint32_t threads_;
+  RaceLog& log_;
+  RaceStats& stats_;
+  CellStore<RecordCell> cells_;
+  RecordPool pool_;
+  RaceTime now_ = 1;
+  std::uint8_t finest_shared_ = 4;
+  std::unordered_map<BlockRaces*, std::unique_ptr<ClockBlock>> blocks_;
+  std::unordered_map<std::uint64_t, SyncObject> flags_;     // global memory, by address
+  std::unordered_map<std::uint64_t, SyncObject> objects_;   // release() and acquire(), by key
+};
+
+}  // namespace kforge::emulator
