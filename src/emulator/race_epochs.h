@@ -1,0 +1,167 @@
+// The epoch engine. Each block counts barrier intervals, each warp its synchronisations within the interval; both are one
+// clock: a barrier sets all warps' clocks past the largest. An access is one word: clock, location, "many", thread, clock on
+// top, so that "ordered before every thread of the block" is one comparison with the clock of the last barrier.
+//
+// Where several threads made unordered reads (or strong accesses), `many` says how far apart the two that we know of are. That
+// is enough here: once two warps read in one interval, any writer in the interval is unordered with at least one of them,
+// and after the next barrier with none. Blocks are never ordered with each other.
+//
+// race_epochs.cc has accesses by address, race_epoch_shapes.cc those whose lanes' shape is known, and engines side by side.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "emulator/race_engine.h"
+
+namespace kforge::emulator::epochs {
+
+using Slot = std::uint64_t;  // clock:31 location:20 update:1 many:2 thread:10; 0: no access
+enum Many : std::uint64_t { kOne, kLanes, kWarps, kBlocks };
+inline constexpr int kClockAt = 33, kLocationAt = 13, kUpdateAt = 12, kManyAt = 10;
+inline constexpr Slot kThreadMask = (1u << kManyAt) - 1;
+inline constexpr std::uint32_t kClockRestart = 1u << 30;
+
+inline std::uint32_t location_of(Slot slot) { return static_cast<std::uint32_t>(slot >> kLocationAt) & kMaxLocation; }
+inline Many many_of(Slot slot) { return static_cast<Many>(slot >> kManyAt & 3); }
+inline std::uint32_t thread_of(Slot slot) { return static_cast<std::uint32_t>(slot & kThreadMask); }
+inline Slot with_many(Slot slot, Many many) { return (slot & ~(Slot{3} << kManyAt)) | static_cast<Slot>(many) << kManyAt; }
+
+struct SharedCell {
+  Slot slot = 0;
+};
+struct GlobalCell {
+  Slot slot = 0;
+  std::uint32_t block = 0;
+};
+
+struct EpochBlock : BlockRaces {
+  std::uint32_t barrier_clock = 0;                 // accesses up to here are ordered before all threads
+  CellChunk<SharedCell> shared;
+};
+
+// What one request needs to know of the accesses it meets.
+struct Here {
+  const RaceAccess* access;   // null: of a known shape
+  bool load;
+  std::uint32_t block;
+  std::uint32_t warp;
+  Slot block_limit;   // below: ordered before all threads of the block
+  Slot warp_limit;    // below, and of this warp: ordered before this warp's lanes
+  Slot stamp;         // clock and location of this access
+};
+
+inline bool other_block(const SharedCell&, const Here&) { return false; }
+inline bool other_block(const GlobalCell& cell, const Here& here) { return cell.slot != 0 && cell.block != here.block; }
+inline void set_block(SharedCell&, const Here&) {}
+inline void set_block(GlobalCell& cell, const Here& here) { cell.block = here.block; }
+inline std::uint32_t block_of(const SharedCell&, const Here& here) { return here.block; }
+inline std::uint32_t block_of(const GlobalCell& cell, const Here&) { return cell.block; }
+
+template <class Cell>
+bool is_ordered(const Cell& cell, std::uint32_t thread, const Here& here) {
+  if (many_of(cell.slot) == kBlocks || other_block(cell, here)) return false;
+  if (cell.slot < here.block_limit) return true;
+  if (many_of(cell.slot) == kWarps || thread_of(cell.slot) / 32 != here.warp) return false;
+  return cell.slot < here.warp_limit || (many_of(cell.slot) == kOne && thread_of(cell.slot) == thread);
+}
+
+// The latest of a cell's strong writes is an atomic that happened before this plain access: coherence puts the others before
+// that atomic.
+template <class Cell>
+bool follows_update(Cell latest, std::uint32_t thread, const Here& here) {
+  latest.slot = with_many(latest.slot, kOne);
+  return (latest.slot >> kUpdateAt & 1) != 0 && is_ordered(latest, thread, here);
+}
+
+// Adds an access to those remembered that may run at the same time.
+template <class Cell>
+void merge(Cell& cell, std::uint32_t thread, const Here& here) {
+  const Slot mine = here.stamp | thread;
+  if (many_of(cell.slot) == kBlocks) {
+    if (here.load) return;
+    cell.slot = with_many(mine, kBlocks);   // strong writes: the latest is kept, for follows_update
+    set_block(cell, here);
+    return;
+  }
+  if (is_ordered(cell, thread, here)) {
+    cell.slot = mine;
+  } else if (other_block(cell, here)) {
+    cell.slot = with_many(mine, kBlocks);
+  } else if (many_of(cell.slot) <= kLanes && thread_of(cell.slot) / 32 == here.warp) {
+    cell.slot = with_many(mine, kLanes);
+  } else {
+    cell.slot = with_many(mine, kWarps);
+  }
+  set_block(cell, here);
+}
+
+class EpochEngine final : public RaceEngine {
+ public:
+  EpochEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
+      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap, index) {}
+
+  BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override;
+  void end_block(BlockRaces* block) override { free_.push_back(static_cast<EpochBlock*>(block)); }
+  void access(const RaceAccess& access) override;
+  bool access_shape(const ShapedAccess& access) override;
+  void replay_reads(BlockRaces* block) override;
+  bool conflicts_with(const RaceEngine& other) const override;
+  void block_barrier(BlockRaces* handle) override {
+    auto& block = *static_cast<EpochBlock*>(handle);
+    block.reads.clear();
+    block.barrier_clock = *std::max_element(block.warp_clock.begin(), block.warp_clock.end());
+    block.warp_clock.fill(block.barrier_clock + 1);
+  }
+  void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t) override { ++static_cast<EpochBlock*>(block)->warp_clock[warp]; }
+  void end_launch() override { cells_.release_all(); }
+
+  // RaceMode sends kernels with these to the clock engine.
+  void named_barrier(BlockRaces* block, std::span<const std::uint32_t>, std::span<const std::uint32_t>) override { block_barrier(block); }
+  void barrier_arrive(BlockRaces*, std::uint32_t, std::uint32_t, std::uint32_t) override {}
+  void named_barrier_complete(BlockRaces* block, std::uint32_t, std::span<const std::uint32_t>) override { block_barrier(block); }
+  void fence(BlockRaces*, std::uint32_t, std::uint32_t, ptx::Scope) override {}
+  void release(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) override {}
+  void acquire(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) override {}
+
+ private:
+  void order_with_log(EpochBlock& block, const RaceAccess& access);
+  bool shared_store(EpochBlock& block, const LaneShape& shape, std::uint64_t base, const Here& here);
+  bool shaped_global(const ShapedAccess& access, const Here& here);
+  bool shaped_row(CellChunk<GlobalCell>& chunk, std::uint32_t index, const Here& here);
+  template <class F>
+  bool for_stretches(Allocation& allocation, const LaneShape& shape, std::uint64_t offset, F f);
+  template <class Cell>
+  static bool is_clear(const CellChunk<Cell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here);
+  void shared_access(EpochBlock& block, const Here& here);
+  void shared_loads(CellChunk<SharedCell>& chunk, const Here& here);
+  void global_access(const Here& here);
+  void global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset);
+  template <class Cell>
+  void refine(CellChunk<Cell>& chunk, std::uint32_t shift);
+  template <class Cell>
+  void touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
+  template <class Cell>
+  void report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
+              const Here& here);
+  template <class Cell>
+  Cell* plane_cells(CellChunk<Cell>& chunk, Plane plane) {
+    if (chunk.planes[plane] == nullptr) [[unlikely]] {
+      chunk.planes[plane] = std::make_unique<Cell[]>(chunk.cells());
+      stats_.shadow_bytes += sizeof(Cell) * chunk.cells();
+    }
+    return chunk.planes[plane].get();
+  }
+
+  std::uint32_t threads_;
+  RaceLog& log_;
+  RaceStats& stats_;
+  CellStore<GlobalCell> cells_;
+  std::vector<std::unique_ptr<EpochBlock>> blocks_;
+  std::vector<EpochBlock*> free_;
+  std::uint8_t finest_shared_ = 4;   // so that the next block begins with the cells that the last one ended with
+};
+
+}  // namespace kforge::emulator::epochs
