@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,9 @@
 
 namespace kforge::propose {
 
-// What is known besides the text. All of it may be empty.
+struct KernelView;
+
+// What is known of a program besides its text. All of it may be empty.
 struct Known {
   std::span<const Finding> findings;
   std::span<const evidence::KernelProfile> profiles;
@@ -27,6 +30,8 @@ struct Known {
   std::uint32_t registers_per_sm = 65536;
   // Elements of the launcher's pointer parameters whose tensors have the same size in every case ({"bins", 256}).
   std::vector<std::pair<std::string, std::int64_t>> fixed_elements;
+  // Left by the first transformation that looked at the kernels (kernel_views) for those that follow.
+  mutable std::shared_ptr<const std::vector<KernelView>> kernels;
 };
 
 struct Rewrite {

@@ -107,9 +107,9 @@ std::vector<Division> divisions(const Node& body) {
 }  // namespace
 
 // for (...) y[i] = x[i] / sum;  ->  const float inverse_sum = 1.0f / sum; for (...) y[i] = x[i] * inverse_sum;
-std::vector<Rewrite> hoist_divisions(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> hoist_divisions(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     syntax::Edits edits;
     std::set<std::string> made;
     for (const Node& loop : syntax::find_all(view.kernel->body, "for_statement")) {

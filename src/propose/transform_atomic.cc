@@ -85,7 +85,7 @@ bool whole_warps(const KernelView& view) {
 
 std::vector<Rewrite> reduce_before_atomic(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     if (!whole_warps(view) || view.has("_sync(") || view.has("asm")) continue;
     const auto all = additions(view, view.kernel->body);
     if (!all || all->empty()) continue;
@@ -134,7 +134,7 @@ std::int64_t elements_of(const KernelView& view, const std::string& parameter, c
 
 std::vector<Rewrite> privatise_histogram(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto work = element_work(view);
     const auto all = additions(view, view.kernel->body);
     if (!work || !all || all->empty() || view.uses_shared() || view.has("__sync") || view.has("_sync(")) continue;
@@ -204,9 +204,9 @@ std::optional<TreeLoop> tree_loop(const KernelView& view, const Node& loop) {
 
 }  // namespace
 
-std::vector<Rewrite> shuffle_last_warp(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> shuffle_last_warp(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto threads = view.threads();
     if (!view.one_dimensional() || !threads || *threads < 64 || (*threads & (*threads - 1)) != 0) continue;
     for (const Node& loop : syntax::find_all(view.kernel->body, "for_statement")) {

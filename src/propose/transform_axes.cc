@@ -84,9 +84,9 @@ std::vector<Rewrite> exchanged(const KernelView& view) {
 
 }  // namespace
 
-std::vector<Rewrite> swap_axes(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> swap_axes(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     if (!view.has("threadIdx.x") || !view.has("threadIdx.y") || view.uses_shared() || place_is_used_elsewhere(view)) continue;
     if (cost(view, "threadIdx.y") > 0.7 * cost(view, "threadIdx.x")) continue;
     for (Rewrite& each : exchanged(view)) out.push_back(std::move(each));
@@ -154,9 +154,9 @@ double cost_along(const KernelView& view, const std::string& variable, const std
 
 }  // namespace
 
-std::vector<Rewrite> swap_flat_order(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> swap_flat_order(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto parts = view.one_dimensional() ? taken_apart(view) : std::nullopt;
     const auto guard = guard_of(view.kernel->body);
     if (!parts || !guard || view.uses_shared() || view.has("_sync(")) continue;

@@ -123,7 +123,7 @@ std::size_t make_grid_loop(const KernelView& view, const ElementWork& work, cons
 
 std::vector<Rewrite> stride_over_grid(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto work = element_work(view);
     if (!work || work->loop || view.has("__sync") || view.has("_sync(") || view.has("gridDim") || view.uses_shared()) continue;
     syntax::Edits edits;
@@ -238,9 +238,9 @@ std::string vector_text(const KernelView& view, const ElementWork& work, const S
 
 }  // namespace
 
-std::vector<Rewrite> vectorise(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> vectorise(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto work = element_work(view);
     if (!work || work->loop || work->rest || work->statements.empty() || view.has("_sync(") || view.has("__sync") || view.uses_shared()) continue;
     const auto streams = contiguous(view, *work);

@@ -143,7 +143,8 @@ bool KernelView::one_dimensional() const {
 bool KernelView::uses_shared() const { return has("__shared__"); }
 bool KernelView::has(std::string_view text) const { return kernel->body.text().find(text) != std::string_view::npos; }
 
-std::vector<KernelView> kernel_views(const syntax::Program& program) {
+const std::vector<KernelView>& kernel_views(const syntax::Program& program, const Known& known) {
+  if (known.kernels) return *known.kernels;
   std::vector<KernelView> out;
   for (const syntax::Function* kernel : program.kernels()) {
     if (program.find(kernel->name) != kernel || has_conditionals(kernel->body)) continue;
@@ -157,7 +158,8 @@ std::vector<KernelView> kernel_views(const syntax::Program& program) {
     view.accesses = view.indices.accesses(kernel->body);
     out.push_back(std::move(view));
   }
-  return out;
+  known.kernels = std::make_shared<const std::vector<KernelView>>(std::move(out));
+  return *known.kernels;
 }
 
 std::optional<Guard> guard_of(const Node& body) {

@@ -41,8 +41,9 @@ struct KernelView {
   bool has(std::string_view text) const;        // the body's text contains it
 };
 
-// Of every kernel that parses, is launched, and has no preprocessor conditional in its body.
-std::vector<KernelView> kernel_views(const syntax::Program& program);
+// Of every kernel that parses, is launched, and has no preprocessor conditional in its body. Made once for a Known.
+// REQUIRES: `known` is of this program, which outlives the views.
+const std::vector<KernelView>& kernel_views(const syntax::Program& program, const Known& known);
 
 Extent extent_of(const syntax::Program& program, const syntax::Node& expression);
 

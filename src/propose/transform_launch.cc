@@ -157,10 +157,10 @@ std::vector<Rewrite> reshaped(const KernelView& view, const std::vector<std::int
 
 }  // namespace
 
-std::vector<Rewrite> change_block_shape(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> change_block_shape(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
   const std::vector<std::vector<std::int64_t>> flat = {{128}, {256}, {512}, {64}}, plane = {{32, 8}, {32, 4}, {64, 4}, {16, 16}, {128, 2}};
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const bool two = view.has("threadIdx.y") && !view.has("threadIdx.z");
     if (view.has("threadIdx.z") || !block_shape_is_free(view, two ? 2 : 1)) continue;
     for (const auto& shape : two ? plane : flat) {
@@ -174,10 +174,10 @@ std::vector<Rewrite> change_block_shape(const syntax::Program& program, const Kn
 
 // --- registers ---
 
-std::vector<Rewrite> add_launch_bounds(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> add_launch_bounds(const syntax::Program& program, const Known& known) {
   syntax::Edits edits;
   std::string names;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto threads = view.threads();
     const std::string_view head = view.kernel->definition.text().substr(0, view.kernel->body.begin() - view.kernel->definition.begin());
     if (!threads || *threads < 32 || head.find("__launch_bounds__") != std::string_view::npos) continue;

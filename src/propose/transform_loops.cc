@@ -17,9 +17,9 @@ bool is_innermost(const Node& loop) {
 
 }  // namespace
 
-std::vector<Rewrite> unroll_loops(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> unroll_loops(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     for (const int factor : {4, 8}) {
       syntax::Edits edits;
       for (const Node& loop : syntax::find_all(view.kernel->body, "for_statement")) {
@@ -116,9 +116,9 @@ std::optional<Chunk> chunk(const KernelView& view, const CountedLoop& loop) {
 
 }  // namespace
 
-std::vector<Rewrite> interleave_chunks(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> interleave_chunks(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     if (!view.one_dimensional()) continue;
     for (const Node& node : syntax::find_all(view.kernel->body, "for_statement")) {
       const auto loop = counted_loop(node);

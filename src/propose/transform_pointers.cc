@@ -60,10 +60,10 @@ bool only_read(const KernelView& view, const Parameter& parameter) {
 
 }  // namespace
 
-std::vector<Rewrite> add_restrict(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> add_restrict(const syntax::Program& program, const Known& known) {
   syntax::Edits edits;
   std::string names;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto pointers = std::count_if(view.kernel->parameters.begin(), view.kernel->parameters.end(), [](const Parameter& each) { return each.pointer; });
     if (pointers < 2 || !launched_apart(view)) continue;
     bool changed = false;
@@ -97,9 +97,9 @@ bool streamed(const KernelView& view, const std::string& base) {
 }  // namespace
 
 // Stores that are never read again bypass (__stcs); elements that are read once are marked as such (__ldcs).
-std::vector<Rewrite> add_cache_hints(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> add_cache_hints(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     syntax::Edits edits;
     for (const syntax::Access& access : view.accesses) {
       const Parameter* parameter = view.kernel->find(access.base);

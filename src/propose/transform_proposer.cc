@@ -69,7 +69,20 @@ Candidate derived(const Candidate& parent, const Transformation& row, Rewrite re
   return out;
 }
 
-struct Ranked { Candidate candidate; double score = 0; };
+// What a row of the table makes of a candidate.
+struct Made { const Transformation* row; Candidate candidate; };
+
+std::vector<Made> made_of(const Situation& situation, const Tried& parent) {
+  std::vector<Made> out;
+  const auto program = syntax::Program::parse(parent.candidate.source);
+  if (!program) return out;
+  const Known known = known_of(situation, &parent, *program);
+  for (const Transformation& row : transformations())
+    for (Rewrite& rewrite : row.apply(*program, known)) out.push_back({&row, derived(parent.candidate, row, std::move(rewrite))});
+  return out;
+}
+
+struct Ranked { const Candidate* candidate; double score = 0; };
 
 // What the run has seen of each move: how often, and the sum of the logarithms of the gains.
 struct Seen { double times = 0, logs = 0; };
@@ -115,13 +128,13 @@ class TransformProposer final : public Proposer {
     const SeenMoves moves = seen_moves(situation);
     const Tried* best = situation.frontier.empty() ? nullptr : find(situation, situation.frontier.front());
     for (const std::string& id : situation.frontier) {
-      if (const Tried* parent = find(situation, id)) derive(situation, *parent, best ? best->us : 0, moves, seen, ranked);
+      if (const Tried* parent = find(situation, id)) rank(situation, *parent, best ? best->us : 0, moves, seen, ranked);
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
     std::vector<Candidate> out;
-    for (Ranked& each : ranked) {
+    for (const Ranked& each : ranked) {
       if (out.size() == wanted) break;
-      out.push_back(std::move(each.candidate));
+      out.push_back(*each.candidate);
     }
     return out;
   }
@@ -146,19 +159,17 @@ class TransformProposer final : public Proposer {
   }
 
  private:
-  static void derive(const Situation& situation, const Tried& parent, double best_us, const SeenMoves& moves, std::set<std::string>& seen, std::vector<Ranked>& ranked) {
-    const auto program = syntax::Program::parse(parent.candidate.source);
-    if (!program) return;
-    const Known known = known_of(situation, &parent, *program);
-    for (const Transformation& row : transformations()) {
-      if (!enabled(situation.plan, row.id)) continue;
-      for (Rewrite& rewrite : row.apply(*program, known)) {
-        const double points = score(parent, best_us, row, likely_gain(moves, row.id, rewrite.expected_gain));
-        Candidate candidate = derived(parent.candidate, row, std::move(rewrite));
-        if (seen.insert(candidate.id).second) ranked.push_back({std::move(candidate), points});
-      }
+  void rank(const Situation& situation, const Tried& parent, double best_us, const SeenMoves& moves, std::set<std::string>& seen, std::vector<Ranked>& ranked) {
+    const auto [entry, fresh] = made_.try_emplace(parent.candidate.id);
+    if (fresh) entry->second = made_of(situation, parent);
+    for (const Made& made : entry->second) {
+      if (!enabled(situation.plan, made.row->id) || !seen.insert(made.candidate.id).second) continue;
+      ranked.push_back({&made.candidate, score(parent, best_us, *made.row, likely_gain(moves, made.row->id, made.candidate.move.expected_gain))});
     }
   }
+
+  // By candidate: it depends on the source and on what was seen of it, which stays as it is from round to round.
+  std::map<std::string, std::vector<Made>> made_;
 };
 
 }  // namespace

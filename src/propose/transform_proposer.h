@@ -8,7 +8,7 @@
 namespace kforge::propose {
 
 // Derives from the frontier's candidates: their sources, and what the judge found and counted. Without the CUDA grammar it proposes nothing
-// (kforge doctor names it).
+// (kforge doctor names it). What can be made of a candidate is worked out once: a proposer serves one run.
 std::unique_ptr<Proposer> make_transform_proposer();
 
 }  // namespace kforge::propose

@@ -316,9 +316,9 @@ std::vector<Rewrite> rewritten(const KernelView& view) {
 
 }  // namespace
 
-std::vector<Rewrite> give_row_to_warp(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> give_row_to_warp(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     if (!is_suitable(view)) continue;
     for (Rewrite& each : rewritten(view)) out.push_back(std::move(each));
   }

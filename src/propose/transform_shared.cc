@@ -99,7 +99,7 @@ std::uint64_t likely_base(const evidence::RequestExample& request, const SharedA
 std::vector<Rewrite> pad_shared(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
   const std::vector<Conflict> seen = conflicts(known);
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     for (const SharedArray& array : shared_arrays(view)) {
       std::vector<evidence::RequestExample> requests;
       for (const Conflict& conflict : seen) {
@@ -163,9 +163,9 @@ bool threads_are_strangers(const KernelView& view) {
 
 }  // namespace
 
-std::vector<Rewrite> drop_barriers(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> drop_barriers(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     syntax::Edits edits;
     int count = 0;
     const bool strangers = threads_are_strangers(view);

@@ -292,9 +292,9 @@ std::vector<Rewrite> tiled(const KernelView& view, const Product& product, int e
 
 }  // namespace
 
-std::vector<Rewrite> tile_product(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> tile_product(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto product = find_product(view);
     if (!product) continue;
     for (const int each : {4, 8, 2, 1}) {
@@ -363,9 +363,9 @@ std::string swapped_threads(std::string text) {
 
 }  // namespace
 
-std::vector<Rewrite> stage_transpose(const syntax::Program& program, const Known&) {
+std::vector<Rewrite> stage_transpose(const syntax::Program& program, const Known& known) {
   std::vector<Rewrite> out;
-  for (const KernelView& view : kernel_views(program)) {
+  for (const KernelView& view : kernel_views(program, known)) {
     const auto copy = find_copy(view);
     const auto pair = coordinates(view);
     if (!copy || pair.size() != 2 || pair[0].axis == pair[1].axis || !place_only_in(view, pair)) continue;
