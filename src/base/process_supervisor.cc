@@ -159,7 +159,7 @@ void supervise(const Launch& launch) {
 
   int failure_pipe[2];
   if (::pipe2(failure_pipe, O_CLOEXEC) != 0) fail_to_launch(LaunchStep::supervisor, errno);
-  const pid_t program = ::fork();
+  const pid_t program = ::vfork();   // a copy of our parent's memory would be made to be thrown away
   if (program < 0) fail_to_launch(LaunchStep::supervisor, errno);
   if (program == 0) become_program(launch, failure_pipe[1]);
   ::setpgid(program, program);
