@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -19,6 +20,7 @@ using task::TensorLayout;
 
 constexpr std::int64_t kPool = 32;   // elements that a root mean square needs (contracts.md)
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNearly = 1 - 1e-9;   // more than products and quotients round
 
 // Byte offsets of a tensor's elements in row-major order.
 std::vector<std::uint64_t> strided_offsets(const TensorLayout& layout, std::uint32_t bytes) {
@@ -49,7 +51,12 @@ class Elements {
       : bytes_(bytes), dtype_(dtype), size_(task::size_bytes(dtype)) {
     if (!contiguous(layout, size_)) offsets_ = strided_offsets(layout, size_);
   }
-  double operator[](std::size_t i) const { return task::load_element(dtype_, at(i)); }
+  double operator[](std::size_t i) const {
+    if (dtype_ != Dtype::f32) return task::load_element(dtype_, at(i));
+    float value;   // the frequent type, without a call
+    std::memcpy(&value, at(i), sizeof value);
+    return value;
+  }
   std::int64_t integer(std::size_t i) const { return task::load_integer(dtype_, at(i)); }
 
  private:
@@ -93,13 +100,18 @@ class Bound {
     for (std::size_t start = 0; start < reference.size(); start += row_) scales_.push_back(norms(reference.subspan(start, row_)).root_mean_square());
   }
   double operator()(std::size_t i, double reference) const {
-    return c_ * (unit_out_ * std::abs(reference) + per_scale_ * scales_[row_ == 0 ? 0 : i / row_]) + floor_;
+    if (i - row_start_ >= row_) {   // elements come in order: most are in the row of the last one
+      at_ = row_ == 0 ? 0 : i / row_;
+      row_start_ = at_ * row_;
+    }
+    return c_ * (unit_out_ * std::abs(reference) + per_scale_ * scales_[at_]) + floor_;
   }
   double floor() const { return floor_; }
 
  private:
   double c_, unit_out_, per_scale_ = 0, floor_ = 0;
   std::size_t row_ = 0;          // 0: one scale for all
+  mutable std::size_t at_ = 0, row_start_ = 0;
   std::vector<double> scales_;
 };
 
@@ -175,7 +187,8 @@ Callable(F) -> Callable<F>;
 class Comparison {
  public:
   Comparison(std::span<const Draw> draws, const TensorLayout& layout, const NumericsOptions& options)
-      : draws_(draws), layout_(layout), options_(options), pooled_(layout.elements < kPool), scale_(pooled_ ? scale_over(draws) : 0) {
+      : draws_(draws), layout_(layout), options_(options), exact_types_(!task::is_float(options.dtype)), most_(task::max_finite(options.dtype)),
+        pooled_(layout.elements < kPool), scale_(pooled_ ? scale_over(draws) : 0) {
     out_.own_bounds = options.abs || options.rel;
     out_.pooled_enough = layout.elements * static_cast<std::int64_t>(draws.size()) >= kPool;
   }
@@ -197,7 +210,9 @@ class Comparison {
     double floor = 0;
   };
 
-  bool exact_types() const { return !task::is_float(options_.dtype); }
+  bool exact_types() const { return exact_types_; }
+  // Whether the reference is beyond the output's type: what is within its largest finite number needs no rounding to tell.
+  bool rounds_to_infinity(double value) const { return !(std::abs(value) <= most_) && std::isinf(task::round_to(options_.dtype, value)); }
 
   void one_draw(std::size_t d) {
     const auto& draw = draws_[d];
@@ -233,7 +248,7 @@ class Comparison {
       out_.reference_has_nan = out_.reference_has_nan || !options_.allow_nan;
       return;
     }
-    if (std::isinf(task::round_to(options_.dtype, value))) {
+    if (rounds_to_infinity(value)) {
       out_.reference_overflows = out_.reference_overflows || std::isfinite(value);
       return;
     }
@@ -256,7 +271,7 @@ class Comparison {
       return;
     }
     const double value = out[i];
-    const double rounded = task::round_to(options_.dtype, ref);
+    const double rounded = std::abs(ref) <= most_ ? ref : task::round_to(options_.dtype, ref);
     if (!std::isfinite(value) || !std::isfinite(rounded)) {
       // Infinities agree with their sign; a reference beyond the type's range is an infinity.
       const bool agrees = (std::isnan(value) && std::isnan(ref)) || (std::isinf(value) && value == rounded);
@@ -282,10 +297,11 @@ class Comparison {
     squares_reference_ += ref * ref;
     dot_ += value * ref;
     out_.max_abs = std::max(out_.max_abs, error);
-    if (ref != 0) out_.max_rel = std::max(out_.max_rel, error / std::abs(ref));
-    const bool within = error <= bound;
-    if (!within) ++out_.mismatched;
-    const double excess = error == 0 ? 0 : bound > 0 ? error / bound : kInfinity;
+    // A quotient is computed where it may be the largest: divisions would be most of the work.
+    if (ref != 0 && !(error < kNearly * out_.max_rel * std::abs(ref))) out_.max_rel = std::max(out_.max_rel, error / std::abs(ref));
+    if (!(error <= bound)) ++out_.mismatched;
+    if (error == 0 || error < kNearly * worst_excess_ * bound) return;
+    const double excess = bound > 0 ? error / bound : kInfinity;
     if (excess > worst_excess_ || (excess == worst_excess_ && excess > 0 && error > worst_error_)) worst(d, i, value, ref, bound, excess, error);
   }
 
@@ -359,6 +375,8 @@ class Comparison {
   std::span<const Draw> draws_;
   const TensorLayout& layout_;
   const NumericsOptions& options_;
+  const bool exact_types_;
+  const double most_;           // the output type's largest finite number
   bool pooled_;
   double scale_;
   TensorErrors out_;
