@@ -27,9 +27,10 @@ struct CheckOptions {
   std::uint64_t call_instructions = 2'000'000'000;
   std::uint64_t measure_instructions = 300'000'000;  // larger measure sizes run on sampled blocks
   std::function<void(std::string_view)> progress;    // one line a step; may be empty
+  std::function<bool()> interrupted;                 // asked often: true ends the check, its worker included, with the error `limit`; may be empty
 };
 
-// Errors: bad_input (task, call, or a task whose check cannot fail): exit 2; missing, unsupported, failed: exit 3.
+// Errors: bad_input (task, call, or a task whose check cannot fail): exit 2; missing, unsupported, failed: exit 3; limit (interrupted).
 // Whatever the candidate does wrong is not an error but a rejected verdict.
 Expected<Verdict> check(const CheckOptions& options);
 

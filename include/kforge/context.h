@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ namespace kforge {
 // the text that pdftotext makes.
 struct ContextPassage {
   std::string file;            // the folder as it was named, "/", and the path below it
-  int first_line = 0, last_line = 0;
+  std::uint32_t first_line = 0, last_line = 0;
   std::string text;
 };
 

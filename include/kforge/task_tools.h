@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kforge/context.h"
 #include "kforge/error.h"
 #include "kforge/verdict.h"
 
@@ -32,8 +33,7 @@ struct ToolAnswer {
   std::string candidate{};         // id of the candidate that the call checked or spoke of; ""
 };
 
-// A passage of a document or source of the user's context folders.
-struct ContextPassage { std::string file; std::uint32_t first_line = 0, last_line = 0; std::string text; };
+// Searches the user's context folders.
 using ContextSearch = std::function<std::vector<ContextPassage>(const std::string& query, std::size_t count)>;
 
 struct TaskToolsOptions {

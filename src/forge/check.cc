@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "forge/baselines.h"
+#include "forge/judge_call.h"
 #include "forge/remote.h"
 #include "forge/target.h"
 #include "kforge/plan.h"
@@ -27,19 +28,27 @@ Expected<std::string> candidate_path(const CheckOptions& options, const task::Ta
 
 }  // namespace
 
-Expected<Verdict> check(const CheckOptions& options) {
+namespace forge {
+
+Expected<Judgement> judge_call(const CheckOptions& options) {
   auto task = task::read_task(options.task);
   if (!task) return Unexpected(task.error());
   const auto candidate = candidate_path(options, *task);
   if (!candidate) return Unexpected(candidate.error());
-  if (options.device.starts_with("cmd:")) return forge::check_by_command(options.device.substr(4), options, *task, *candidate);
+  if (options.device.starts_with("cmd:")) {
+    auto verdict = check_by_command(options.device.substr(4), options, *task, *candidate);
+    if (!verdict) return Unexpected(verdict.error());
+    Judgement out;
+    out.verdict = std::move(*verdict);
+    return out;
+  }
   const std::string& gpu = options.gpu.empty() ? task->gpu : options.gpu;
-  const auto target = forge::open_target(gpu, options.device);
+  const auto target = open_target(gpu, options.device);
   if (!target) return Unexpected(target.error());
 
-  forge::JudgeRequest request;
+  JudgeRequest request;
   request.task = &*task;
-  forge::aim(request, *target);
+  aim(request, *target);
   request.candidate = *candidate;
   request.only_correctness = options.only_correctness;
   request.seed = options.seed;
@@ -47,6 +56,7 @@ Expected<Verdict> check(const CheckOptions& options) {
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;
   request.progress = options.progress;
+  request.cancelled = options.interrupted;
   request.time.seconds = options.time_seconds;
   request.time.warm = options.warm;
   request.sanitize = options.sanitize;
@@ -58,12 +68,18 @@ Expected<Verdict> check(const CheckOptions& options) {
       for (const PlanSize& size : planned->sizes) floor_us += size.floor_us;
       pattern = planned->guess.pattern;
     }
-    auto figures = forge::goal_figures(request, floor_us);
+    auto figures = goal_figures(request, floor_us);
     if (!figures) return Unexpected(figures.error());
     request.goal = std::move(*figures);
-    if (target->gpu) request.baselines = forge::goal_baselines(*task, pattern);
+    if (target->gpu) request.baselines = goal_baselines(*task, pattern);
   }
-  return forge::judge_candidate(request).map([](forge::Judgement judgement) { return std::move(judgement.verdict); });
+  return judge_candidate(request);
+}
+
+}  // namespace forge
+
+Expected<Verdict> check(const CheckOptions& options) {
+  return forge::judge_call(options).map([](forge::Judgement judgement) { return std::move(judgement.verdict); });
 }
 
 }  // namespace kforge

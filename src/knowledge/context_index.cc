@@ -227,7 +227,7 @@ Expected<std::vector<ContextPassage>> ContextIndex::search(std::string_view quer
   const std::string below = below_roots(values);
   auto done = database_.run("SELECT file.path, passage.first, passage.last, words.text FROM words JOIN passage ON passage.id = words.rowid JOIN file ON file.id = passage.file "
                             "WHERE words MATCH ?1" + below + " ORDER BY bm25(words, 3.0, 1.0), file.path, passage.first LIMIT ?2", values, [&](const Row& row) {
-    out.push_back({named(row.text(0)), static_cast<int>(row.integer(1)), static_cast<int>(row.integer(2)), row.text(3)});
+    out.push_back({named(row.text(0)), static_cast<std::uint32_t>(row.integer(1)), static_cast<std::uint32_t>(row.integer(2)), row.text(3)});
   });
   if (!done) return Unexpected(done.error());
   return out;
@@ -243,8 +243,8 @@ Expected<ContextPassage> ContextIndex::read(const std::string& file, int first_l
     wanted.emplace_back((root.path == "/" ? "" : root.path) + file.substr(root.named.size()));
     auto done = database_.run(fmt::format("SELECT passage.first, passage.last, words.text FROM passage JOIN words ON words.rowid = passage.id JOIN file ON file.id = passage.file "
                               "WHERE passage.first <= ?2 AND passage.last >= ?1{} AND file.path = ?{} ORDER BY passage.id", below, wanted.size()), wanted, [&](const Row& row) {
-      if (out.text.empty()) out.first_line = static_cast<int>(row.integer(0));
-      out.last_line = static_cast<int>(row.integer(1));
+      if (out.text.empty()) out.first_line = static_cast<std::uint32_t>(row.integer(0));
+      out.last_line = static_cast<std::uint32_t>(row.integer(1));
       out.text += row.text(2);
     });
     if (!done) return Unexpected(done.error());

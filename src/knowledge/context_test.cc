@@ -55,8 +55,8 @@ TEST_F(ContextFolder, APassageIsCitedByFileAndLines) {
   ASSERT_TRUE(found);
   ASSERT_FALSE(found->empty());
   EXPECT_EQ(found->front().file, at("tiles.md"));
-  EXPECT_EQ(found->front().first_line, 5);
-  EXPECT_EQ(found->front().last_line, 9);
+  EXPECT_EQ(found->front().first_line, 5u);
+  EXPECT_EQ(found->front().last_line, 9u);
   EXPECT_THAT(found->front().text, HasSubstr("Pad each row by one word,"));
 }
 
@@ -88,7 +88,7 @@ TEST_F(ContextFolder, PagesAreReadWithoutTagsAndScripts) {
   const auto found = index.search("exchange values", 5);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
-  EXPECT_EQ(found->front().first_line, 4);
+  EXPECT_EQ(found->front().first_line, 4u);
   EXPECT_THAT(found->front().text, AllOf(HasSubstr("Lanes exchange values <fast>."), HasSubstr("__shfl_sync(\n  mask);"), Not(HasSubstr("<b>"))));
   EXPECT_THAT(*index.search("secretword", 5), IsEmpty());
 }
@@ -190,7 +190,7 @@ TEST_F(ContextFolder, CodeIsCutWhereAFunctionEnds) {
   const auto found = open().search("needle", 1);
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 1u);
-  EXPECT_EQ(found->front().first_line, 33);
+  EXPECT_EQ(found->front().first_line, 33u);
 }
 
 TEST_F(ContextFolder, OnlyLinesOfTheIndexAreRead) {
