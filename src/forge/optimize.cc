@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "build/compile_server.h"
 #include "forge/baselines.h"
+#include "forge/cases.h"
 #include "forge/fingerprint.h"
 #include "forge/loop.h"
 #include "forge/plan_review.h"
@@ -158,7 +159,10 @@ class Optimisation {
     if (auto saved = journal->save_row(); !saved) return Unexpected(saved.error());
     if (auto kept = remember(*journal); !kept) return Unexpected(kept.error());
     if (auto delivered = deliver(*journal); !delivered) return Unexpected(delivered.error());
-    return record_of(*store_, journal->row());
+    auto record = record_of(*store_, journal->row());
+    if (record)
+      if (auto kept = keep_cases(*store_, *record); !kept) return Unexpected(kept.error());
+    return record;
   }
 
  private:

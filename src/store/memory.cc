@@ -54,4 +54,33 @@ Expected<GainSummary> Store::gains(const std::string& move, const std::string& p
   return GainSummary{static_cast<std::uint64_t>(times), std::exp(expected / times), std::exp(observed / times)};
 }
 
+Expected<void> Store::add_case(const CaseRow& row) {
+  return database_.run("INSERT OR REPLACE INTO cases VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                       {row.run, row.before, row.after, row.pattern, row.gpu, row.device, row.time_source, row.contract, row.finding, row.move, row.title, row.rule, row.before_us, row.after_us});
+}
+
+Expected<std::vector<CaseRow>> Store::cases(const std::vector<std::string>& words, std::size_t count) {
+  std::string conditions;
+  std::vector<Value> values{static_cast<std::int64_t>(count)};
+  for (const std::string& word : words) {
+    values.emplace_back(word);
+    conditions += fmt::format(" AND instr(lower(k.pattern || ' ' || k.gpu || ' ' || k.contract || ' ' || k.finding || ' ' || k.move || ' ' || k.title || ' ' || k.rule), lower(?{})) > 0", values.size());
+  }
+  std::vector<CaseRow> out;
+  auto read = database_.run("SELECT k.run, k.before, k.after, k.pattern, k.gpu, k.device, k.time_source, k.contract, k.finding, k.move, k.title, k.rule, k.before_us, k.after_us, b.source, a.source FROM cases k "
+                            "JOIN candidates b ON b.run = k.run AND b.id = k.before JOIN candidates a ON a.run = k.run AND a.id = k.after WHERE k.after_us > 0" + conditions +
+                            " ORDER BY k.before_us / k.after_us DESC, k.run, k.after LIMIT ?1", values, [&](const Row& row) {
+    out.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6), row.text(7), row.text(8), row.text(9), row.text(10), row.text(11), row.real(12), row.real(13),
+                   row.text(14), row.text(15)});
+  });
+  if (!read) return Unexpected(read.error());
+  for (CaseRow& row : out)
+    for (std::string* key : {&row.before_source, &row.after_source}) {
+      auto text = artefacts_.get(*key);
+      if (!text) return Unexpected(text.error());
+      *key = std::move(*text);
+    }
+  return out;
+}
+
 }  // namespace kforge::store

@@ -56,4 +56,11 @@ struct WinnerRow { std::string run; Candidate candidate; double us = 0; };
 struct GainRow { std::string candidate, move, title, pattern, gpu; double expected = 1, observed = 0; };
 struct GainSummary { std::uint64_t times = 0; double expected = 1, observed = 1; };   // geometric means
 
+// A move that won, for the knowledge base. Ids of candidates of one run.
+struct CaseRow {
+  std::string run, before, after, pattern, gpu, device, time_source, contract, finding, move, title, rule;
+  double before_us = 0, after_us = 0;
+  std::string before_source{}, after_source{};   // read back, not written
+};
+
 }  // namespace kforge::store

@@ -72,6 +72,9 @@ class Store {
   Expected<void> forget_winner(const WinnerKey& key);         // it did not hold when it was verified again
   Expected<void> add_gain(const std::string& run, const GainRow& row);
   Expected<GainSummary> gains(const std::string& move, const std::string& pattern, const std::string& gpu);
+  Expected<void> add_case(const CaseRow& row);                // again: replaces it
+  // Largest gain first; each word must be in one of the texts (letter case of ASCII does not count).
+  Expected<std::vector<CaseRow>> cases(const std::vector<std::string>& words, std::size_t count);
 
  private:
   Store(std::filesystem::path folder, Database database)

@@ -159,6 +159,25 @@ TEST_F(StoreTest, AveragesGainsGeometrically) {
   EXPECT_EQ(store.gains("x", "softmax", "h200")->times, 0u);
 }
 
+TEST_F(StoreTest, CasesAreFoundByTheirWordsLargestGainFirst) {
+  Store store = open();
+  ASSERT_TRUE(store.begin_run(some_run("r")));
+  const CandidateRow naive = some_candidate("naive", 0, 0), better = some_candidate("better", 1, 0), best = some_candidate("best", 2, 0);
+  ASSERT_TRUE(store.add_candidates("r", {naive, better, best}));
+  CaseRow row{"r", naive.candidate.id, better.candidate.id, "transpose", "h200", "emulated h200", "modelled", "shared.banks", "32 wavefronts", "transform.pad", "a column of padding", "pad-shared-rows", 20, 10};
+  ASSERT_TRUE(store.add_case(row));
+  row.before = better.candidate.id, row.after = best.candidate.id, row.before_us = 10, row.after_us = 1;
+  ASSERT_TRUE(store.add_case(row));
+  ASSERT_TRUE(store.add_case(row));   // again: still one
+  const auto found = store.cases({"BANKS", "padding"}, 10);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(found->front().after_us, 1);
+  EXPECT_EQ(found->front().after_source, best.candidate.source);
+  EXPECT_TRUE(store.cases({"banks", "softmax"}, 10)->empty());
+  EXPECT_EQ(store.cases({}, 1)->size(), 1u);
+}
+
 TEST_F(StoreTest, KeepsEqualTextsOnceAndNoticesEdits) {
   Store store = open();
   const auto key = store.artefacts().put("text");
@@ -181,7 +200,7 @@ TEST_F(StoreTest, BringsAnOlderStoreUpToDate) {
   open().begin_run(some_run("r"));
   {
     auto database = Database::open(folder_.path() / "s" / "store.db", false, 1);
-    ASSERT_TRUE(database->script("ALTER TABLE contributions DROP COLUMN title; INSERT INTO contributions VALUES ('r', 0, 'c', 'd', 2, 'ablation'); PRAGMA user_version = 1"));
+    ASSERT_TRUE(database->script("ALTER TABLE contributions DROP COLUMN title; DROP TABLE cases; INSERT INTO contributions VALUES ('r', 0, 'c', 'd', 2, 'ablation'); PRAGMA user_version = 1"));
   }
   Store store = open();
   const auto rows = store.contributions("r");
