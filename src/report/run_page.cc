@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kforge/report.h"
 #include "report/figures.h"
+#include "report/lesson.h"
 #include "report/page_parts.h"
 #include "report/plots.h"
 #include "report/story.h"
@@ -62,10 +63,44 @@ Html plots(const RunRecord& run, const Standing& s) {
   return out.empty() ? out : Html::element("div", "plots", out);
 }
 
-Html step_facts(const StoryStep& step) {
+// The fault, its place in the source, and why it costs what it costs here.
+Html fault(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet) {
+  Html seen = Html::element("code", Html::text(finding.contract)) + Html::raw(" ") + Html::text(finding.message);
+  if (!finding.measured.empty()) seen += Html::text(fmt::format(" Measured {}{}.", finding.measured, finding.required.empty() ? "" : ", required " + finding.required));
+  std::string lines;
+  for (const NumberedLine& l : lines_around(source, finding.line)) lines += fmt::format("{:>5}  {}\n", l.number, l.text);
+  if (!lines.empty()) seen += Html::element("pre", Html::text(lines));
+  Html out = pair(Html::raw("seen"), seen);
+  if (sheet)
+    if (const std::string reason = hardware_reason(finding.contract, *sheet); !reason.empty()) out += pair(Html::raw("why here"), Html::text(reason));
+  return out;
+}
+
+Html start_faults(const Standing& s, const std::optional<hardware::DataSheet>& sheet) {
+  constexpr std::size_t kShown = 4;
+  if (!s.baseline || s.baseline->verdict.findings.empty()) return {};
+  Html facts;
+  for (std::size_t i = 0; i < std::min(kShown, s.baseline->verdict.findings.size()); ++i) facts += fault(s.baseline->verdict.findings[i], s.baseline->candidate.source, sheet);
+  return Html::element("article", "card", Html::element("h3", Html::raw("Where it started: what the kernel does wrong")) + Html::element("dl", "facts", facts));
+}
+
+Html attempts(const RunRecord& run) {
+  Html items;
+  for (const Attempt& attempt : did_not_help(run, 4)) items += Html::element("li", Html::text(move_title(attempt.tried->candidate) + ": " + attempt.why));
+  return items.empty() ? Html() : Html::element("h3", Html::raw("What did not help")) + Html::element("ul", items);
+}
+
+// Of the words that the walk through the run uses.
+Html glossary(const RunRecord& run) {
+  Html items;
+  for (const Word& word : words_in(explain_text(run, TextOptions{}))) items += pair(Html::text(std::string(word.word)), Html::text(std::string(word.meaning)));
+  return items.empty() ? Html() : Html::element("dl", "facts", items);
+}
+
+Html step_facts(const StoryStep& step, const std::optional<hardware::DataSheet>& sheet) {
   Html out;
   const Move& move = step.tried->candidate.move;
-  for (const Finding* finding : step.answered) out += pair(Html::raw("seen"), Html::element("code", Html::text(finding->contract)) + Html::raw(" ") + Html::text(finding->message));
+  for (const Finding* finding : step.answered) out += fault(*finding, step.before->candidate.source, sheet);
   if (step.answered.empty() && !move.answers.empty()) out += pair(Html::raw("answers"), Html::element("code", Html::text(move.answers)));
   out += pair(Html::raw("proposed by"), Html::text(step.tried->candidate.proposer));
   std::string parameters;
@@ -87,17 +122,19 @@ Html rule_text(const StoryStep& step) {
 Html way(const RunRecord& run) {
   Html out;
   if (const std::string fault = standing_of(run).start_fault; !fault.empty()) out += Html::element("p", Html::text("The kernel that the run started from is wrong: " + fault + "."));
+  const auto sheet = sheet_of(run);
+  out += start_faults(standing_of(run), sheet);
   std::size_t number = 0;
   for (const StoryStep& step : story_of(run)) {
     if (++number > kMaxSteps) return out + Html::element("p", Html::raw("Further steps are in the table of candidates."));
     Html card = step.observed_gain > 0 ? Html::element("span", "gain", Html::text(gain_text(step.observed_gain))) : Html();
-    card += Html::element("h3", Html::figures("{}. ", number) + Html::text(move_title(step.tried->candidate))) + step_facts(step) + rule_text(step);
+    card += Html::element("h3", Html::figures("{}. ", number) + Html::text(move_title(step.tried->candidate))) + step_facts(step, sheet) + rule_text(step);
     if (step.before && !step.descends) card += Html::element("p", "sub", Html::raw("A new line: it is not made from the kernel before it."));
     if (step.before && out.size() < kPageBytes / 2)
       card += Html::raw("<details><summary>") + Html::figures("The change: {} lines added, {} removed", step.change.added, step.change.removed) + Html::raw("</summary>\n") + difference_view(step.change) + Html::raw("</details>\n");
     out += Html::element("article", "card", card);
   }
-  return out;
+  return out + attempts(run);
 }
 
 Html left(const Standing& s) {
@@ -190,6 +227,7 @@ std::string to_html(const RunRecord& run) {
   body += section(Html::raw("left"), Html::raw("What is left to the roofline"), left(s));
   body += section(Html::raw("whole"), Html::raw("The share in the whole"), whole(s));
   if (const TriedCandidate* shown = shown_of(run)) body += proof(*shown, shown == s.winner);
+  body += section(Html::raw("words"), Html::raw("Words"), glossary(run));
   body += section(Html::raw("plan"), Html::raw("The plan"), plan_section(run.plan));
   body += section(Html::raw("candidates"), Html::raw("All candidates"), candidates(run));
   return document("Kernel Forge: " + run.task_name, body + origin(run));

@@ -1,4 +1,4 @@
-// A run as a terminal shows it: shortest answer last, where the eye ends up; and the walk through it for those who learn.
+// A run as a terminal shows it: shortest answer last, where the eye ends up.
 #include <algorithm>
 #include <cmath>
 
@@ -8,21 +8,19 @@
 #include "kforge/report.h"
 #include "report/audit.h"
 #include "report/figures.h"
+#include "report/run_text.h"
 #include "report/story.h"
 #include "report/style.h"
 
-namespace kforge {
-namespace {
-
-using namespace report;
-
-constexpr int kMaxDiffLines = 60;
+namespace kforge::report {
 
 std::string line(const Painter& paint, std::string_view key, const std::string& value) {
   return value.empty() ? "" : fmt::format("  {} {}\n", paint(Colour::dim, fmt::format("{:<13}", key)), printable(value));
 }
 
 std::string heading(const Painter& paint, std::string_view title) { return "\n" + paint(Colour::bold, title) + "\n"; }
+
+namespace {
 
 Colour colour_of(Status status) { return status == Status::passed ? Colour::green : status == Status::failed ? Colour::red : Colour::yellow; }
 
@@ -38,12 +36,16 @@ std::string way_text(const RunRecord& run, const Painter& paint) {
   return out.empty() ? out : heading(paint, "How it came about") + out;
 }
 
+}  // namespace
+
 std::string contribution_text(const RunRecord& run, const Painter& paint) {
   if (run.contributions.empty()) return {};
   std::string out = heading(paint, "Contributions (how much slower without it)");
   for (const Contribution& c : run.contributions) out += fmt::format("  {:<7} {} {}\n", gain_text(c.factor), printable(c.move.title.empty() ? c.move.id : c.move.title), paint(Colour::dim, "(" + printable(c.how) + ")"));
   return out;
 }
+
+namespace {
 
 std::string audit_text(const Verdict& verdict, const TextOptions& options, const Painter& paint) {
   std::string out = heading(paint, "Audit of the winner");
@@ -91,6 +93,8 @@ std::string cost_text(const RunRecord& run) {
                      cpu / static_cast<double>(judged), 100 * compilers / cpu, 100 * (cpu - compilers - other) / cpu, 100 * other / cpu);
 }
 
+}  // namespace
+
 std::string answer_text(const RunRecord& run, const Standing& s, const Painter& paint) {
   const auto accepted = std::count_if(run.tried.begin(), run.tried.end(), [](const TriedCandidate& t) { return t.verdict.status == VerdictStatus::accepted; });
   std::string out = "\n" + paint(run.goal_met ? Colour::green : run.winner.empty() ? Colour::red : Colour::yellow, printable(run.outcome)) + fmt::format(" {}: {}\n", printable(run.task_name), printable(run.outcome_why));
@@ -106,27 +110,11 @@ std::string answer_text(const RunRecord& run, const Standing& s, const Painter& 
   return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));
 }
 
-std::string change_text(const Difference& change, const Painter& paint) {
-  std::string out;
-  int shown = 0;
-  for (const Hunk& hunk : change.hunks) {
-    for (const DiffLine& l : hunk.lines) {
-      if (++shown > kMaxDiffLines) return out + "      ... (kforge report --format html shows all)\n";
-      const std::string text = fmt::format("      {}{}", l.kind, printable(l.text));
-      out += (l.kind == '+' ? paint(Colour::green, text) : l.kind == '-' ? paint(Colour::red, text) : paint(Colour::dim, text)) + "\n";
-    }
-    out += "      " + paint(Colour::dim, "...") + "\n";
-  }
-  return out;
-}
+}  // namespace kforge::report
 
-std::string indented(std::string_view text) {
-  std::string out;
-  for (const std::string_view l : split_lines(text)) out += "    " + printable(l) + "\n";
-  return out;
-}
+namespace kforge {
 
-}  // namespace
+using namespace report;
 
 std::string to_text(const RunRecord& run, const TextOptions& options) {
   const Painter paint(options.colour);
@@ -134,31 +122,6 @@ std::string to_text(const RunRecord& run, const TextOptions& options) {
   std::string out = candidates_text(run, options, paint) + way_text(run, paint) + contribution_text(run, paint);
   if (s.winner) out += audit_text(s.winner->verdict, options, paint);
   return out + answer_text(run, s, paint);
-}
-
-std::string explain_text(const RunRecord& run, const TextOptions& options) {
-  const Painter paint(options.colour);
-  const Standing s = standing_of(run);
-  std::string out = paint(Colour::bold, printable(run.task_name)) + fmt::format(" on {}\n", printable(run.gpu));
-  out += line(paint, "pattern", fmt::format("{} ({:.0f}% sure): {}", run.plan.guess.pattern, 100 * run.plan.guess.confidence, run.plan.guess.why));
-  if (s.work.floor_us > 0) out += line(paint, "floor", fmt::format("{}, bound by {}: {}", time_text(s.work.floor_us), bound_text(s.work.bound), floor_text(s.work)));
-  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), s.start_fault.empty() ? time_text(s.baseline_us) : "which is wrong: " + s.start_fault));
-  int number = 0;
-  for (const StoryStep& step : story_of(run)) {
-    out += heading(paint, fmt::format("Step {}: {}", ++number, printable(move_title(step.tried->candidate))));
-    for (const Finding* f : step.answered) out += line(paint, "seen", fmt::format("{}: {}{}", f->contract, f->message, f->line > 0 ? fmt::format(" (line {})", f->line) : ""));
-    out += line(paint, "gain", fmt::format("{} (expected {}), now {}", step.observed_gain > 0 ? gain_text(step.observed_gain) : "not known", gain_text(step.expected_gain), time_text(microseconds(*step.tried))));
-    if (step.before && !step.descends) out += line(paint, "from", "a new line: it is not made from the kernel before it");
-    if (step.rule) out += line(paint, "rule", step.rule->id + ": " + step.rule->title) + indented(step.rule->why) + line(paint, "what to do", " ") + indented(step.rule->what_to_do);
-    if (step.before) out += line(paint, "change", fmt::format("{} lines added, {} removed", step.change.added, step.change.removed)) + change_text(step.change, paint);
-  }
-  if (number == 0) out += "\nNo step: nothing was accepted that beats the start.\n";
-  if (s.winner) {
-    out += heading(paint, "Reading the winner in five steps");
-    int step_number = 0;
-    for (const ReadingStep& step : five_steps(s.winner->verdict)) out += fmt::format("  {}. {}: {}\n     {}\n", ++step_number, paint(Colour::bold, step.title), step.question, printable(step.answer));
-  }
-  return out + contribution_text(run, paint) + answer_text(run, s, paint);
 }
 
 }  // namespace kforge
