@@ -4,6 +4,7 @@
 #   tools/setup.sh packages        install the Debian/Ubuntu packages of tools/packages.txt
 #   tools/setup.sh toolkit         find or install a CUDA compiler and print its folder
 #   tools/setup.sh grammar         fetch the CUDA grammar, without which no kernel is transformed and no reference read
+#   tools/setup.sh agents          fetch what the tests of kforge mcp need and print its python
 #   tools/setup.sh build PRESET    configure and build (release, debug, asan, fuzz)
 #
 # Each step leaves a stamp and does nothing while the stamp fits its inputs. A step that was killed leaves no stamp and is
@@ -286,6 +287,24 @@ set_up_grammar() {
   rm -rf "$new"
 }
 
+# --- Python environment of the agent tests -----------------------------------------------------------------
+
+agents_key() { sha256sum "$root/tools/agent-wheels.txt" | cut -c1-32; }
+agents_are_there() { [ -r "$state/agents/.key" ] && [ "$(<"$state/agents/.key")" = "$(agents_key)" ]; }
+
+# Prints the environment's python. Where PyPI cannot be reached that is said, and no more.
+set_up_agents() {
+  local new=$state/agents
+  agents_are_there || {
+    rm -rf "$new" && "$(system_python)" -m venv "$new" &&
+      "$new/bin/python" -m pip --disable-pip-version-check install --quiet --only-binary=:all: --require-hashes \
+        ${KFORGE_WHEELS:+--find-links "$KFORGE_WHEELS"} -r "$root/tools/agent-wheels.txt" >"$state/agents.log" 2>&1 ||
+      die "the SDK of the Model Context Protocol could not be fetched (all output: $state/agents.log)" "the tests of kforge mcp need it; nothing else does"
+    agents_key >"$new/.key"
+  }
+  echo "$new/bin/python"
+}
+
 # --- building -----------------------------------------------------------------------------------------------
 
 # One compiler needs up to 1.5 GiB under the sanitizers.
@@ -390,6 +409,7 @@ main() {
     packages) choose_folders; lock; set_up_packages ;;
     toolkit) choose_folders; lock; set_up_toolkit; echo "$toolkit" ;;
     grammar) choose_folders; lock; set_up_grammar; grammar_is_there ;;
+    agents) choose_folders; lock; set_up_agents ;;
     build) shift; [ $# -gt 0 ] || exit "$wrong_call"; set_up_tools; export_toolkit; build_all "$@" ;;
     *) sed -n '2,/^set /p' "${BASH_SOURCE[0]}" | sed -n 's/^# \{0,1\}//p' >&2; exit "$wrong_call" ;;
   esac

@@ -47,6 +47,7 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
        }, "Judge only this group of contracts: correctness")->check(CLI::IsMember(only));
   check->add_flag("--json", a.json, "Print the verdict as one JSON document (schema kforge.verdict/1)");
   check->add_flag("--all", a.all, "Print the cases and contracts that passed, too");
+  check->add_flag("--watch", a.watch, "Judge again whenever the candidate or the task changes, until interrupted; with --json one document a line");
   check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
   check->add_option("--call-seconds", a.options.call_seconds, "Seconds one call may take")->check(CLI::PositiveNumber)->capture_default_str();
   check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(CLI::PositiveNumber)->capture_default_str();
@@ -54,6 +55,20 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
       ->check(CLI::PositiveNumber)->capture_default_str();
   check->footer("Examples:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200\n  kforge check task.toml candidates/ --out verdicts");
   return check;
+}
+
+CLI::App* add(CLI::App& app, ProfileArguments& a) {
+  auto* profile = app.add_subcommand("profile", "Say what a candidate's kernels did: counters per kernel and per source line");
+  profile->add_option("task", a.options.task, "Task file (TOML)")->required();
+  profile->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
+  profile->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  profile->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
+  profile->add_flag("--all", a.all, "Print every metric of each kernel");
+  profile->add_flag("--json", a.json, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
+  profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu");
+  return profile;
 }
 
 // "2e9", "60s", "2e9,60s".
@@ -133,6 +148,19 @@ CLI::App* add(CLI::App& app, DoctorArguments& a) {
   return doctor;
 }
 
+CLI::App* add(CLI::App& app, McpArguments& a) {
+  auto* mcp = app.add_subcommand("mcp", "Serve the forge's tools to coding agents by the Model Context Protocol (docs/agents.md)");
+  mcp->add_option("--root", a.options.roots, "Task files and candidates are read below this folder only; may be repeated; default: the current folder")->option_text("DIR")->allow_extra_args(false);
+  mcp->add_option("--context", a.options.context, "Folder of documents and code for search_context; may be repeated")->option_text("DIR")->allow_extra_args(false);
+  auto* http = mcp->add_flag("--http", a.http, "Serve HTTP on 127.0.0.1 in place of standard input and output");
+  mcp->add_option("--port", a.options.port, "With --http: the port; 0 takes a free one and says it")->capture_default_str()->needs(http);
+  mcp->add_option("--token-file", a.token_file, "With --http: requests must carry this file's one line as bearer token; $KFORGE_MCP_TOKEN does the same")->needs(http);
+  mcp->add_option("--calls", a.options.calls, "Tool calls that run at once; further ones wait")->check(CLI::PositiveNumber)->capture_default_str();
+  mcp->add_option("--store", a.options.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  mcp->footer("Examples:\n  kforge mcp --root ~/kernels --context ~/cuda-docs\n  kforge mcp --http --port 7800");
+  return mcp;
+}
+
 CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   auto* optimize = app.add_subcommand("optimize", "Forge a kernel for a task: plan, generate, judge, search, report");
   OptimizeOptions& o = a.options;
@@ -195,6 +223,9 @@ CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
   auto* search = verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
   search->add_option("--context", a.context, "Search this folder of documents and code in place of the rules; may be repeated")->option_text("DIR")->allow_extra_args(false);
   search->add_option("--count", a.count, "With --context: passages at most")->check(CLI::PositiveNumber)->capture_default_str();
+  auto* cases = verb("cases", "Moves that won in runs of the store: before, after, finding, gain, GPU", "words", "Words that a case must hold; without words: all", false);
+  cases->add_option("--count", a.count, "Cases at most, largest gain first")->check(CLI::PositiveNumber)->capture_default_str();
+  cases->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
   verb("show", "One rule with its example", "id", "The rule's id", true);
   verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
   knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge search cp.async.bulk --context ~/cuda-docs\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
@@ -233,6 +264,17 @@ CLI::App* add(CLI::App& app, ExportArguments& a) {
   return out;
 }
 
+// Typed as `kforge export dataset` (with_command).
+CLI::App* add(CLI::App& app, DatasetArguments& a) {
+  auto* dataset = app.add_subcommand("export-dataset", "kforge export dataset: write what runs teach, one JSON document a line");
+  dataset->add_option("runs", a.runs, "Runs: names, unique prefixes, or last; default: all of the store");
+  dataset->add_flag("--preferences", a.preferences, "Pairs of a better and a worse kernel in place of records");
+  dataset->add_option("-o,--output", a.output, "Write to this file; - is stdout")->capture_default_str();
+  dataset->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  dataset->footer("Examples:\n  kforge export dataset -o records.jsonl\n  kforge export dataset last --preferences -o pairs.jsonl");
+  return dataset;
+}
+
 CLI::App* add(CLI::App& app, CiArguments& a) {
   auto* ci = app.add_subcommand("ci", "Judge recorded pairs of task and candidate again; fail on regressions");
   ci->add_option("folder", a.folder, "Folder of the records (*.ci.json)")->required();
@@ -259,6 +301,10 @@ void add_commands(CLI::App& app, Invocation& chosen) {
 std::vector<std::string> with_command(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && std::string_view(words.front()).ends_with(".toml")) words.insert(words.begin(), "optimize");
+  if (words.size() >= 2 && words[0] == "export" && words[1] == "dataset") {
+    words.erase(words.begin());
+    words.front() = "export-dataset";
+  }
   return {words.rbegin(), words.rend()};    // CLI11 takes them last first
 }
 
@@ -270,7 +316,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_commands<OptimizeArguments, CheckArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, CiArguments>(app, chosen);
+  add_commands<OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments, CiArguments>(app, chosen);
   std::vector<std::string> words = with_command(argc, argv);
   const bool is_run = !words.empty() && words.back() == "run";
   RunWords parts;

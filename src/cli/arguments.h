@@ -11,6 +11,7 @@
 #include "kforge/check.h"
 #include "kforge/optimize.h"
 #include "kforge/program.h"
+#include "mcp/mcp.h"
 
 namespace kforge::cli {
 
@@ -20,6 +21,13 @@ struct CheckArguments {
   std::uint64_t jobs = 0;
   bool json = false;
   bool all = false;          // also what passed
+  bool watch = false;        // judge again whenever a file changes
+};
+
+struct ProfileArguments {
+  CheckOptions options;
+  bool json = false;
+  bool all = false;          // every metric of every kernel
 };
 
 struct BenchArguments {
@@ -58,6 +66,12 @@ struct GpusArguments {
   bool json = false;
 };
 
+struct McpArguments {
+  mcp::ServerOptions options;
+  bool http = false;
+  std::string token_file;
+};
+
 struct DoctorArguments {
   bool json = false;
 };
@@ -73,7 +87,7 @@ struct Finished {            // --help, --version, or a wrong call: already answ
   std::string out, err;
 };
 
-using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments,
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments,
                                 CiArguments>;
 
 // `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.

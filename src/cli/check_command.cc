@@ -39,6 +39,7 @@ int run_folder(const CheckArguments& arguments) {
 }  // namespace
 
 int run(const CheckArguments& arguments) {
+  if (arguments.watch) return watch_and_judge(arguments);
   std::error_code ignored;
   if (!arguments.out.empty() || std::filesystem::is_directory(arguments.options.candidate, ignored)) return run_folder(arguments);
   CheckOptions options = arguments.options;

@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "kforge/context.h"
 #include "kforge/knowledge.h"
+#include "kforge/learn.h"
 
 namespace kforge::cli {
 namespace {
@@ -20,6 +21,15 @@ int search_folders(const KnowledgeArguments& arguments) {
   if (!answer) return report_error(answer.error());
   std::fputs((arguments.json ? to_json(*answer) : to_text(*answer)).c_str(), stdout);
   return answer->passages.empty() ? 1 : 0;
+}
+
+int show_cases(const KnowledgeArguments& arguments) {
+  const auto cases = search_cases(arguments.store, arguments.words, arguments.count);
+  if (!cases) return report_error(cases.error());
+  if (arguments.json) std::fputs(to_json(*cases).c_str(), stdout);
+  else
+    for (const KnowledgeCase& known : *cases) std::fputs(to_text(known, cases->size() == 1).c_str(), stdout);
+  return cases->empty() ? 1 : 0;
 }
 
 int search(const KnowledgeArguments& arguments) {
@@ -57,6 +67,7 @@ int add(const KnowledgeArguments& arguments) {
 }  // namespace
 
 int run(const KnowledgeArguments& arguments) {
+  if (arguments.verb == "cases") return show_cases(arguments);
   if (!arguments.context.empty()) return search_folders(arguments);
   if (arguments.words.empty() || arguments.verb == "search") return search(arguments);
   return arguments.verb == "show" ? show(arguments) : add(arguments);

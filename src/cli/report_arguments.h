@@ -12,7 +12,8 @@ struct KnowledgeArguments {
   std::string verb;          // search, show, add
   std::vector<std::string> words;   // of the search; the id; the file
   std::vector<std::string> context; // folders that are searched in place of the rules
-  std::size_t count = 8;            // passages of them, at most
+  std::size_t count = 8;            // passages of them, or cases, at most
+  std::string store;                // of cases
   bool json = false;
 };
 
@@ -31,6 +32,12 @@ struct ExportArguments {
   ExportOptions options;
   std::string store;
   bool json = false;
+};
+
+struct DatasetArguments {
+  std::vector<std::string> runs;     // empty: all of the store
+  std::string output = "-", store;
+  bool preferences = false;
 };
 
 struct CiArguments {

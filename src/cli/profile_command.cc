@@ -1,0 +1,27 @@
+// `kforge profile`: what a candidate's kernels did, per kernel and per source line.
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "kforge/profile.h"
+
+namespace kforge::cli {
+
+int run(const ProfileArguments& arguments) {
+  CheckOptions options = arguments.options;
+  const auto made = [&] {
+    Progress progress;
+    options.progress = [&](std::string_view text) { progress.step(text); };
+    return profile(options);
+  }();
+  if (!made) return report_error(made.error());
+  TextOptions text;
+  text.colour = wants_colour(STDOUT_FILENO);
+  text.all_cases = arguments.all;
+  std::fputs((arguments.json ? to_json(*made) : to_text(*made, text)).c_str(), stdout);
+  return made->kernels.empty() ? exit_code(made->verdict) == 1 ? 1 : 3 : 0;
+}
+
+}  // namespace kforge::cli
