@@ -14,6 +14,7 @@
 #include "build/compile_server.h"
 #include "build/elf.h"
 #include "build/wrapper.h"
+#include "evidence/plain_path.h"
 
 namespace kforge::build {
 namespace {
@@ -176,6 +177,44 @@ TEST_F(Builder, FailuresAreCachedToo) {
   EXPECT_THAT(first_error(again), HasSubstr("facto"));
 }
 
+// What quotes, a shell, a Makefile or PTX would trip over.
+constexpr const char* kOddName = "a \"b\" \\ \n \xff\xfe $x `y` 'z' & ; (c), #d %e";
+
+TEST_F(Builder, AnyPathIsBuiltAndNamedAsItIs) {
+  const fs::path folder = path() / "user" / kOddName;
+  fs::create_directories(folder);
+  std::ofstream(folder / "factor.h") << "__device__ inline float factor(float x) { return 2 * x; }\n";
+  CandidateRequest odd = request(kScale);
+  odd.source = (folder / (std::string(kOddName) + ".cu")).string();
+  std::ofstream(odd.source) << kScale;
+  const auto made = build_candidate(odd);
+  ASSERT_TRUE(made) << to_string(made.error());
+  ASSERT_TRUE(made->ok) << first_error(*made);
+  EXPECT_THAT(read_file(made->ptx_path).value_or(""), HasSubstr("\"" + evidence::plain_source_name(odd.source) + "\""));
+  EXPECT_FALSE(made->from_cache);
+  std::ofstream(folder / "factor.h") << "__device__ inline float factor(float x) { return y; }\n";
+  const auto broken = build_candidate(odd);
+  ASSERT_TRUE(broken) << to_string(broken.error());
+  EXPECT_FALSE(broken->ok);
+  ASSERT_FALSE(broken->diagnostics.empty());
+  EXPECT_EQ(broken->diagnostics[0].file, (folder / "factor.h").string());
+  std::ofstream(folder / "factor.h") << "__device__ inline float factor(float x) { return 2 * x; }\n";
+  std::ofstream(odd.source) << replace_all(kScale, "factor(x[i])", "facto(x[i])");
+  const auto undefined = build_candidate(odd);
+  ASSERT_TRUE(undefined) << to_string(undefined.error());
+  EXPECT_EQ(first_error(*undefined), std::string(kOddName) + ".cu:6: identifier \"facto\" is undefined");
+
+  ReferenceRequest reference;
+  reference.interface = interface();
+  reference.source = (folder / "reference.cpp").string();
+  std::ofstream(reference.source) << "extern \"C\" void run(const float*, float* y, int, float s) { y[0] = s; }\n";
+  EXPECT_TRUE(build_reference(reference));
+  std::ofstream(reference.source) << "\nextern \"C\" void run(const float*, float* y, int, float s) { y[0] = z; }\n";
+  const auto wrong = build_reference(reference);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(to_string(wrong.error().where).substr(0, reference.source.size() + 3), reference.source + ":2:");
+}
+
 TEST_F(Builder, ForbiddenSymbolsAreListed) {
   const Artefact made = build(std::string(kScale) + "extern \"C\" int mine(void**) __asm__(\"cudaMalloc\");\nextern \"C\" int mine(void**) { return 0; }\nextern \"C\" int getpid() { return 1; }\n"
                               "extern \"C\" int kforge_cudart_end_call(int) { return 1; }\nextern \"C\" int cumsum(int a) { return a; }\n");
@@ -190,7 +229,7 @@ TEST_F(Builder, ATemplateBombEndsAtALimit) {
   const auto by_time = build_candidate(bomb);
   ASSERT_TRUE(by_time);
   EXPECT_EQ(by_time->failure, "limit");
-  EXPECT_THAT(first_error(*by_time), HasSubstr("took longer than 3"));
+  EXPECT_THAT(first_error(*by_time), HasSubstr("took longer than 3.00 s of processor time"));
   bomb.limits = {60, 400ull << 20};
   const auto by_memory = build_candidate(bomb);
   ASSERT_TRUE(by_memory);
@@ -251,7 +290,7 @@ TEST_F(Builder, AServersBuildEndsAtItsTimeToo) {
   const auto made = build_candidate(wanted);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->failure, "limit");
-  EXPECT_THAT(first_error(*made), HasSubstr("took longer than 3"));
+  EXPECT_THAT(first_error(*made), HasSubstr("took longer than 3.00 s of processor time"));
   EXPECT_LT(made->seconds, 60);
 }
 
@@ -278,7 +317,27 @@ TEST_F(Builder, ABrokenReferenceIsBadInputAtItsLine) {
   const auto wrong = build_reference(wanted);
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().where.line, 3);
-  EXPECT_THAT(wrong.error().message, HasSubstr("parameter 3 'n' must be int"));
+  EXPECT_THAT(wrong.error().message, HasSubstr("parameter 3 'n' must be int; expected extern \"C\" void run(const float* x, float* y, int n, float s)"));
+  wanted.source = write("reference.cpp", "void walk() {}\n");
+  const auto missing = build_reference(wanted);
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("the file does not define extern \"C\" void run(const float* x, float* y, int n, float s)"));
+}
+
+TEST_F(Builder, FlagsThatTheCompilersRefuseAreNotTheSourcesFault) {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--no-such-flag"}, std::vector<std::string>{"-Xptxas", "--no-such-flag"}, std::vector<std::string>{"-std=c++99"}}) {
+    CandidateRequest wanted = request(kScale);
+    wanted.flags = flags;
+    const auto made = build_candidate(wanted);
+    ASSERT_FALSE(made) << flags.back();
+    EXPECT_EQ(made.error().code, ErrorCode::bad_input);
+    EXPECT_THAT(made.error().message, HasSubstr("the compilers refuse the flags \"" + flags.front()));
+  }
+  CandidateRequest broken = request(replace_all(kScale, "factor(x[i])", "facto(x[i])"));
+  broken.flags = {"-maxrregcount=64"};
+  const auto made = build_candidate(broken);
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_EQ(made->failure, "compile");
 }
 
 TEST_F(Builder, NvrtcCompilesDeviceCodeAlone) {

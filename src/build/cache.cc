@@ -137,9 +137,9 @@ std::optional<Artefact> Cache::find(const std::string& request_key) const {
   return artefact;
 }
 
-Expected<TemporaryDirectory> Cache::workspace() const { return TemporaryDirectory::create("work", folder_); }
+Expected<HeldDirectory> Cache::workspace() const { return HeldDirectory::create("work", folder_); }
 
-Expected<Artefact> Cache::publish(const std::string& request_key, const std::vector<std::string>& dependencies, const TemporaryDirectory& workspace,
+Expected<Artefact> Cache::publish(const std::string& request_key, const std::vector<std::string>& dependencies, const HeldDirectory& workspace,
                                   Artefact artefact) const {
   const auto key = entry_key(request_key, dependencies);
   if (!key) return fail(ErrorCode::failed, "a file that the build read is gone, and its result cannot be kept: one of " + join(dependencies, ", "), {}, "run again");
@@ -166,7 +166,10 @@ Expected<Artefact> Cache::publish(const std::string& request_key, const std::vec
   if (!published) return fail(ErrorCode::failed, "cannot write the cache entry " + entry.string(), {}, "check the folder's free space and rights");
   const std::string manifest = Json(dependencies).dump(1, ' ', false, Json::error_handler_t::replace);
   if (auto ok = write_file_atomic(folder_ / (request_key + ".json"), sealed(manifest)); !ok) return Unexpected(ok.error());
-  if (key->back() == '0') shrink(kMaxBytes);   // one in sixteen pays for the look around
+  if (key->back() == '0') {   // one in sixteen pays for the look around
+    shrink(kMaxBytes);
+    sweep_held_directories("work", folder_);
+  }
   return *published;
 }
 

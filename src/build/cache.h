@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/held_directory.h"
 #include "base/lock.h"
 #include "build/builder.h"
 
@@ -29,11 +30,11 @@ class Cache {
   std::optional<Artefact> find(const std::string& request_key) const;
 
   // A folder to build in; artefacts published from it are renamed, not copied.
-  Expected<TemporaryDirectory> workspace() const;
+  Expected<HeldDirectory> workspace() const;
 
   // Moves the files of `artefact` (shared_object, ptx_path, cubin_path: paths in the workspace, or empty) into the entry and returns the artefact with their
   // final paths. `dependencies`: absolute paths of the user's files that were read.
-  Expected<Artefact> publish(const std::string& request_key, const std::vector<std::string>& dependencies, const TemporaryDirectory& workspace,
+  Expected<Artefact> publish(const std::string& request_key, const std::vector<std::string>& dependencies, const HeldDirectory& workspace,
                              Artefact artefact) const;
 
   // Held while building, so that equal requests build once. Nothing when it cannot be had in time: building twice is harmless.

@@ -2,6 +2,7 @@
 // and resource report all come out of it. PTX and cubin are read back from the object, so that what is judged is what is run.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/hash.h"
@@ -14,6 +15,7 @@
 #include "build/fatbin.h"
 #include "build/forbidden.h"
 #include "build/wrapper.h"
+#include "evidence/plain_path.h"
 
 #include <chrono>
 
@@ -23,12 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-std::vector<std::string> nvcc_arguments(const CandidateRequest& request, const Toolchain& tools, const std::string& source) {
+std::vector<std::string> nvcc_arguments(const CandidateRequest& request, const Toolchain& tools, const std::string& include_folder) {
   std::vector<std::string> out = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none", "-compress-mode=none",
       "-Xptxas", "-v", "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
   if (!tools.host_compiler.ends_with("g++")) out.insert(out.end(), {"-ccbin", tools.host_compiler});
   out.insert(out.end(), request.flags.begin(), request.flags.end());
-  out.insert(out.end(), {"-I", fs::path(source).parent_path().string(), "-MD", "-MF", "candidate.d", "--keep", "--keep-dir", ".", "candidate.cu", "-o", "candidate.so"});
+  out.insert(out.end(), {"-I", include_folder, "-MD", "-MF", "candidate.d", "--keep", "--keep-dir", ".", "candidate.cu", "-o", "candidate.so"});
   return out;
 }
 
@@ -97,9 +99,9 @@ Diagnostic error_at(const std::string& source, int line, std::string message, st
 Expected<void> inspect(const CandidateRequest& request, const std::string& source, std::string_view text, const fs::path& folder, Artefact& artefact) {
   const fs::path object = folder / "candidate.so";
   const auto bytes = read_file(object, 1ull << 30);
-  if (!bytes) return Unexpected(bytes.error());
+  if (!bytes) return Unexpected(machine_error("the object that nvcc made cannot be read: " + bytes.error().message));
   const auto elf = ElfFile::parse(*bytes);
-  if (!elf) return Unexpected(elf.error());
+  if (!elf) return Unexpected(machine_error("the object that nvcc made is not whole: " + elf.error().message));
   artefact.shared_object = object.string();
   const std::string& launcher = request.interface.function;
   bool defined = false;
@@ -127,20 +129,48 @@ Expected<void> inspect(const CandidateRequest& request, const std::string& sourc
   return {};
 }
 
-void explain_failure(const CandidateRequest& request, const std::string& source, std::string_view text, const CompileOutcome& outcome,
-                     const fs::path& folder, Artefact& artefact) {
+// Whether a tool says it of the source. Of nvcc's own words ("nvcc fatal : ...") none does: they are about its arguments and its files.
+bool speaks_of_source(const Diagnostic& diagnostic) {
+  const bool of_driver = diagnostic.file.empty() && (diagnostic.tool == "nvcc" || diagnostic.tool == "c++");
+  return diagnostic.severity == Severity::error && !of_driver;
+}
+
+// Whether nvcc takes the task's flags at all: a kernel with nothing in it is compiled with them.
+Expected<void> try_flags(const CandidateRequest& request, const Toolchain& tools, const std::string& include, const fs::path& folder) {
+  if (request.flags.empty()) return {};
+  if (!write_scratch(folder / "flags.cu", "__global__ void kforge_flags(int* x) { *x = 1; }\n")) return Unexpected(machine_error("there is no space left in " + folder.string()));
+  std::vector<std::string> arguments = nvcc_arguments(request, tools, include);
+  for (std::string& argument : arguments)
+    if (argument == "candidate.cu" || argument == "candidate.so" || argument == "candidate.d") argument.replace(0, std::string_view("candidate").size(), "flags");
+  const auto outcome = run_compiler(std::move(arguments), folder, request.limits);
+  if (!outcome) return Unexpected(outcome.error());
+  if (outcome->ok) return {};
+  if (!outcome->trouble.machine.empty()) return Unexpected(machine_error(outcome->trouble.machine));
+  std::string why(trim(outcome->output));
+  for (const Diagnostic& diagnostic : parse_diagnostics(outcome->output)) {
+    if (diagnostic.severity != Severity::error) continue;
+    why = diagnostic.message;
+    break;
+  }
+  return fail(ErrorCode::bad_input, fmt::format("the compilers refuse the flags \"{}\": {}", join(request.flags, "\", \""), why.substr(0, 500)), {}, "mend [build] flags");
+}
+
+// The candidate's own faults become failures of the artefact; the rest is an error.
+Expected<void> explain_failure(const CandidateRequest& request, const Toolchain& tools, const std::string& source, std::string_view text, const CompileOutcome& outcome,
+                               const fs::path& folder, Artefact& artefact) {
   map_ptxas_diagnostics(artefact.diagnostics, folder / "candidate.ptx");
   artefact.failure = attribute_to_source(artefact.diagnostics, source, text, request.interface);
-  if (!outcome.limit.empty()) {
-    artefact.failure = "limit";
-    artefact.diagnostics.insert(artefact.diagnostics.begin(), error_at(source, 0, outcome.limit, "nvcc"));
-    return;
+  if (!outcome.trouble.machine.empty()) return Unexpected(machine_error(outcome.trouble.machine));
+  if (const std::string& own = outcome.trouble.limit.empty() ? outcome.trouble.crash : outcome.trouble.limit; !own.empty()) {
+    artefact.failure = outcome.trouble.limit.empty() ? "crash" : "limit";
+    artefact.diagnostics.insert(artefact.diagnostics.begin(), error_at(source, 0, own, "nvcc"));
+    return {};
   }
-  for (const Diagnostic& diagnostic : artefact.diagnostics) {
-    if (diagnostic.severity == Severity::error) return;
-  }
-  artefact.failure = "compile";
-  artefact.diagnostics.push_back(error_at(source, 0, "nvcc failed and said: " + std::string(trim(outcome.output)).substr(0, 2000), "nvcc"));
+  const bool placed = std::any_of(artefact.diagnostics.begin(), artefact.diagnostics.end(), [](const Diagnostic& d) { return d.severity == Severity::error && d.line > 0; });
+  if (!placed)   // what has no place may be about the flags
+    if (auto taken = try_flags(request, tools, evidence::is_plain_path(source) ? fs::path(source).parent_path().string() : ".", folder); !taken) return taken;
+  if (std::any_of(artefact.diagnostics.begin(), artefact.diagnostics.end(), speaks_of_source)) return {};
+  return Unexpected(machine_error("nvcc failed and said: " + std::string(trim(outcome.output)).substr(0, 2000)));
 }
 
 std::vector<std::string> system_folders(const Toolchain& tools) {
@@ -151,7 +181,7 @@ std::vector<std::string> system_folders(const Toolchain& tools) {
 BuildKind kind_of(const CandidateRequest& request, const Toolchain& tools, const std::string& source) {
   BuildKind kind;
   kind.placeholder = placeholder_beside(source);
-  kind.nvcc = nvcc_arguments(request, tools, kind.placeholder);
+  kind.nvcc = nvcc_arguments(request, tools, fs::path(source).parent_path().string());
   kind.wrapper = candidate_wrapper(kind.placeholder, request.interface);
   kind.system_folders = system_folders(tools);
   kind.key = request_key(request, tools, kind.placeholder, kind.wrapper);
@@ -162,26 +192,23 @@ BuildKind kind_of(const CandidateRequest& request, const Toolchain& tools, const
 struct Compilation { CompileOutcome outcome; std::optional<std::vector<std::string>> dependencies; };
 
 Expected<Compilation> run_compilation(const CandidateRequest& request, const Toolchain& tools, const std::string& source, const fs::path& folder) {
-  const auto start = Clock::now();
-  if (request.server) {
+  if (request.server && evidence::is_plain_path(source)) {
     auto served = request.server->build(kind_of(request, tools, source), source, folder, request.limits);
     if (served) return Compilation{std::move(served->outcome), user_files(served->files_read, folder, system_folders(tools))};
   }
-  Limits left = request.limits;
-  left.seconds = std::max(1.0, left.seconds - std::chrono::duration<double>(Clock::now() - start).count());
-  auto outcome = run_compiler(nvcc_arguments(request, tools, source), folder, left);
+  const auto include = include_folder(source, folder);
+  if (!include) return Unexpected(include.error());
+  auto outcome = run_compiler(nvcc_arguments(request, tools, *include), folder, request.limits);
   if (!outcome) return Unexpected(outcome.error());
   if (request.costs) request.costs->add("nvcc", outcome->cpu_s, outcome->wall_s);
   Compilation out{std::move(*outcome), {}};
-  if (const auto rule = read_file(folder / "candidate.d")) out.dependencies = user_dependencies(*rule, folder, system_folders(tools));
+  if (const auto rule = read_file(folder / "candidate.d")) out.dependencies = user_dependencies(*rule, source, folder, system_folders(tools));
   return out;
 }
 
 struct Build { Artefact artefact; std::vector<std::string> dependencies; bool cacheable = true; };
 
-Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools, const std::string& source, const std::string& wrapper, const fs::path& folder) {
-  const auto text = read_file(source, 64ull << 20);
-  if (!text) return Unexpected(text.error());
+Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools, const std::string& source, std::string_view text, const std::string& wrapper, const fs::path& folder) {
   if (!write_scratch(folder / "candidate.cu", wrapper)) return fail(ErrorCode::failed, "cannot write into the build folder " + folder.string(), {}, "check the folder's free space and rights");
   auto compilation = run_compilation(request, tools, source, folder);
   if (!compilation) return Unexpected(compilation.error());
@@ -190,15 +217,16 @@ Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools,
   Artefact& artefact = build.artefact;
   artefact.ok = outcome.ok;
   artefact.diagnostics = parse_diagnostics(outcome.output);
+  for (Diagnostic& diagnostic : artefact.diagnostics)
+    if (diagnostic.file.starts_with(folder.string())) diagnostic.file = fs::path(diagnostic.file).lexically_relative(folder).string();   // the entry outlives the folder
   artefact.kernels = parse_ptxas_report(outcome.output);
-  if (!artefact.ok) explain_failure(request, source, *text, outcome, folder, artefact);
-  else if (auto inspected = inspect(request, source, *text, folder, artefact); !inspected) return Unexpected(inspected.error());
+  if (auto done = artefact.ok ? inspect(request, source, text, folder, artefact) : explain_failure(request, tools, source, text, outcome, folder, artefact); !done) return Unexpected(done.error());
   std::erase_if(artefact.diagnostics, [](const Diagnostic& d) { return d.file == kWrapperFile; });
 
   std::error_code ignored;
   build.dependencies = compilation->dependencies.value_or(std::vector<std::string>{});
-  // Without the list of what was read (a missing header), and after a limit (the machine may have been busy), the next build must look again.
-  build.cacheable = !build.dependencies.empty() && artefact.failure != "limit";
+  // Without the list of what was read (a missing header), and without diagnostics of the source, the next build must look again.
+  build.cacheable = !build.dependencies.empty() && artefact.failure != "limit" && artefact.failure != "crash";
   for (const std::string& path : build.dependencies) build.cacheable &= fs::exists(path, ignored);
   return build;
 }
@@ -214,8 +242,11 @@ Expected<Artefact> build_candidate(const CandidateRequest& request) {
   if (!tools) return Unexpected(tools.error());
   const auto cache = Cache::open();
   if (!cache) return Unexpected(cache.error());
-  const std::string wrapper = candidate_wrapper(source, request.interface), key = request_key(request, *tools, source, wrapper);
+  const auto text = read_file(source, 64ull << 20);
+  if (!text) return Unexpected(text.error());
+  const std::string wrapper = candidate_wrapper(source, request.interface, *text), key = request_key(request, *tools, source, wrapper);
   const auto finish = [&](Artefact artefact) {
+    for (Diagnostic& diagnostic : artefact.diagnostics) diagnostic.file = user_path(diagnostic.file, source);
     artefact.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return artefact;
   };
@@ -224,7 +255,7 @@ Expected<Artefact> build_candidate(const CandidateRequest& request) {
   if (auto found = cache->find(key)) return finish(std::move(*found));
   auto workspace = cache->workspace();
   if (!workspace) return Unexpected(workspace.error());
-  auto build = compile(request, *tools, source, wrapper, workspace->path());
+  auto build = compile(request, *tools, source, *text, wrapper, workspace->path());
   if (!build) return Unexpected(build.error());
   if (!build->cacheable && !build->artefact.ok) return finish(std::move(build->artefact));
   auto published = cache->publish(key, build->dependencies, *workspace, std::move(build->artefact));

@@ -38,17 +38,14 @@ struct Passage {
   fs::path folder;
   Limits limits;
   CostLedger* ledger = nullptr;
-  Clock::time_point start = Clock::now();
   std::string output = {};
-  bool timed_out = false;
+  Trouble trouble = {};
 
-  Limits left() const { return {std::max(0.01, limits.seconds - seconds_since(start)), limits.memory_bytes}; }
-
-  bool note(std::string_view stage, bool ok, bool over_time, const std::string& said, double cpu_s, double wall_s) {
-    if (ledger) ledger->add(stage, cpu_s, wall_s);
+  bool note(std::string_view stage, const ToolEnd& end, const std::string& said, double wall_s) {
+    if (ledger) ledger->add(stage, end.cpu_s, wall_s);
     output += said;
-    timed_out |= over_time;
-    return ok;
+    trouble = trouble_of(end, said, limits, folder);
+    return end.ok;
   }
 };
 
@@ -66,10 +63,10 @@ class CompileServer::Pipeline {
     Passage passage{folder, limits, ledger_};
     ServedBuild out;
     const bool made = preprocess(passage, source, out.files_read) && compile(passage, source);
-    if (!made && !passage.timed_out) return std::nullopt;
+    if (!made && passage.trouble.limit.empty()) return std::nullopt;
     out.outcome.ok = made;
     out.outcome.output = std::move(passage.output);
-    out.outcome.limit = exceeded_limit(made, passage.timed_out, {}, passage.limits);
+    out.outcome.trouble = std::move(passage.trouble);
     return out;
   }
 
@@ -116,8 +113,8 @@ class CompileServer::Pipeline {
   }
 
   bool serve(Passage& passage, std::string_view stage, ForkServer& server, const std::string& file) {
-    const auto outcome = server.run(passage.folder, file, passage.left());
-    return outcome && passage.note(stage, outcome->ok, outcome->timed_out, outcome->output, outcome->cpu_s, outcome->wall_s);
+    const auto outcome = server.run(passage.folder, file, passage.limits);
+    return outcome && passage.note(stage, outcome->end, outcome->output, outcome->wall_s);
   }
 
   bool run(Passage& passage, std::string_view stage, const Command& command) {
@@ -126,10 +123,9 @@ class CompileServer::Pipeline {
     request.environment = environment();
     request.working_directory = passage.folder;
     request.merge_output = true;
-    const Limits left = passage.left();
-    request.limits = {.wall_seconds = left.seconds, .cpu_seconds = {}, .memory_bytes = left.memory_bytes, .output_bytes = 16ull << 20};
+    request.limits = {.wall_seconds = kWallSeconds, .cpu_seconds = whole_seconds(passage.limits.seconds), .memory_bytes = passage.limits.memory_bytes, .output_bytes = 16ull << 20};
     const auto result = run_process(request);
-    return result && passage.note(stage, result->succeeded(), result->timed_out, result->out, result->cpu_seconds, result->wall_seconds);
+    return result && passage.note(stage, {result->succeeded(), result->timed_out, result->exit_status, result->signal, result->cpu_seconds}, result->out, result->wall_seconds);
   }
 
   // Both texts, with the candidate's path where the placeholder stood. The first time they show where the candidate's own text begins.
@@ -169,7 +165,7 @@ class CompileServer::Pipeline {
     const auto text = read_file(passage.folder / name, kTextBytes);
     if (!text) return false;
     Command command = to_assembly(steps_.compile_host);
-    if (const HostPrefix* prefix = host_prefix(*text, source, passage.left()); prefix && text->starts_with(prefix->text)) {
+    if (const HostPrefix* prefix = host_prefix(*text, source, passage.limits); prefix && text->starts_with(prefix->text)) {
       if (!write_scratch(passage.folder / name, std::string_view(*text).substr(prefix->text.size()))) return false;
       command.insert(command.begin() + 1, {"-include", prefix->header.string()});
     }
@@ -198,7 +194,7 @@ class CompileServer::Pipeline {
   CostLedger* const ledger_;
   std::mutex mutex_;             // of what the first builds find out
   bool prepared_ = false, usable_ = false, prefix_asked_ = false;
-  std::optional<TemporaryDirectory> folder_;
+  std::optional<HeldDirectory> folder_;
   NvccSteps steps_;
   std::string device_start_, host_start_;
   std::optional<HostPrefix> prefix_;

@@ -12,8 +12,8 @@ namespace kforge::build {
 namespace {
 
 struct Word { std::string_view text; Severity severity; };
-constexpr std::array<Word, 8> kSeverityWords = {{{"catastrophic error", Severity::error}, {"internal error", Severity::error},
-    {"fatal error", Severity::error}, {"error", Severity::error}, {"warning", Severity::warning}, {"Warning", Severity::warning},
+constexpr std::array<Word, 9> kSeverityWords = {{{"catastrophic error", Severity::error}, {"internal error", Severity::error},
+    {"fatal error", Severity::error}, {"error", Severity::error}, {"Error", Severity::error} /* of the assembler */, {"warning", Severity::warning}, {"Warning", Severity::warning},
     {"note", Severity::note}, {"remark", Severity::note}}};
 
 // "error: text", "error #20: text", "warning #177-D: text" at the start of `text`.

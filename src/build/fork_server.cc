@@ -131,31 +131,34 @@ bool ForkServer::ready(double seconds) {
   return ready_ || (ready_ = receive_packet(control_.get(), &said, 1, seconds) && said == kForkReady);
 }
 
-Expected<ForkOutcome> ForkServer::run(const fs::path& folder, const std::string& file, const Limits& limits) {
+Expected<ForkOutcome> ForkServer::run(const fs::path& folder, const std::string& file, const Limits& limits, double wall_seconds) {
   static std::atomic<std::uint64_t> serial{0};
   const auto start = Clock::now();
   const std::string output = "output-" + std::to_string(++serial);
   ForkRequest request;
   request.memory_bytes = limits.memory_bytes;
+  request.cpu_seconds = whole_seconds(limits.seconds);
   if (!put(request.folder, folder.string()) || !put(request.file, file) || !put(request.output, output)) return fail(ErrorCode::failed, "a path is too long for a compile server: " + folder.string());
   auto sockets = socket_pair();
   if (!sockets) return Unexpected(sockets.error());
   {
     const std::lock_guard lock(mutex_);
-    if (!ready(limits.seconds) || !send_request(control_.get(), request, sockets->second.get())) return fail(ErrorCode::failed, "the compile server is gone");
+    if (!ready(wall_seconds) || !send_request(control_.get(), request, sockets->second.get())) return fail(ErrorCode::failed, "the compile server is gone");
   }
   sockets->second.reset();
   ForkReport report;
   ForkOutcome out;
-  const bool reported = receive_packet(sockets->first.get(), &report, sizeof report, limits.seconds - seconds_since(start));
+  const bool reported = receive_packet(sockets->first.get(), &report, sizeof report, wall_seconds - seconds_since(start));
   if (!reported && errno != 0) return fail(ErrorCode::failed, "the compile server was killed");
-  out.timed_out = !reported;
-  out.ok = reported && WIFEXITED(report.wait_status) && WEXITSTATUS(report.wait_status) == 0;
+  out.end.timed_out = !reported;
+  if (reported && WIFEXITED(report.wait_status)) out.end.exit_status = WEXITSTATUS(report.wait_status);
+  if (reported && WIFSIGNALED(report.wait_status)) out.end.signal = WTERMSIG(report.wait_status);
+  out.end.ok = reported && out.end.exit_status == 0 && out.end.signal == 0;
+  out.end.cpu_s = cpu_seconds(report.usage);
   out.wall_s = seconds_since(start);
-  out.cpu_s = cpu_seconds(report.usage);
   {
     const std::lock_guard lock(mutex_);
-    reported_cpu_s_ += out.cpu_s;
+    reported_cpu_s_ += out.end.cpu_s;
   }
   if (auto text = read_file(folder / output, kOutputBytes)) out.output = std::move(*text);
   return out;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "build/builder.h"
+#include "build/compile.h"
 
 namespace kforge::build {
 
@@ -29,9 +30,9 @@ struct ForkPlace {
 };
 
 struct ForkOutcome {
-  bool ok = false, timed_out = false;
+  ToolEnd end;
   std::string output;        // stdout and stderr, in order
-  double cpu_s = 0, wall_s = 0;
+  double wall_s = 0;
 };
 
 class ForkServer {
@@ -43,7 +44,7 @@ class ForkServer {
   ForkServer& operator=(const ForkServer&) = delete;
 
   // Goes on in `folder` with `file` in place of the one at which the server stopped. Thread-safe. Errors: failed (the server is gone, or never came to its place in time).
-  Expected<ForkOutcome> run(const std::filesystem::path& folder, const std::string& file, const Limits& limits);
+  Expected<ForkOutcome> run(const std::filesystem::path& folder, const std::string& file, const Limits& limits, double wall_seconds = kWallSeconds);
 
  private:
   ForkServer(UniqueFd control, pid_t pid, CostLedger* ledger) : control_(std::move(control)), pid_(pid), ledger_(ledger) {}

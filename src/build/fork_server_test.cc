@@ -42,7 +42,7 @@ TEST_F(ForkServerTest, GoesOnWithEachRequestsOwnFile) {
     threads.emplace_back([&, i] {
       const auto done = server->run(path(), "file" + std::to_string(i), {10, 0});
       ASSERT_TRUE(done) << to_string(done.error());
-      EXPECT_TRUE(done->ok);
+      EXPECT_TRUE(done->end.ok);
       EXPECT_EQ(done->output, "text " + std::to_string(i));
     });
   }
@@ -53,30 +53,30 @@ TEST_F(ForkServerTest, WhatFailsSaysSoAndTheServerLivesOn) {
   const auto server = start();
   const auto missing = server->run(path(), "not there", {10, 0});
   ASSERT_TRUE(missing);
-  EXPECT_FALSE(missing->ok);
+  EXPECT_FALSE(missing->end.ok);
   EXPECT_THAT(missing->output, ::testing::HasSubstr("No such file"));
   write("file", "text");
   const auto there = server->run(path(), "file", {10, 0});
   ASSERT_TRUE(there);
-  EXPECT_TRUE(there->ok);
+  EXPECT_TRUE(there->end.ok);
 }
 
 TEST_F(ForkServerTest, ARequestEndsAtItsLimits) {
   const auto server = start();
   ASSERT_EQ(::mkfifo((path() / "never").c_str(), 0600), 0);   // nobody writes to it
-  const auto done = server->run(path(), "never", {0.3, 0});
+  const auto done = server->run(path(), "never", {10, 0}, 0.3);
   ASSERT_TRUE(done);
-  EXPECT_TRUE(done->timed_out);
-  EXPECT_FALSE(done->ok);
+  EXPECT_TRUE(done->end.timed_out);
+  EXPECT_FALSE(done->end.ok);
   write("file", "text");
   const auto small = server->run(path(), "file", {10, 1 << 20});   // too little to go on with
   ASSERT_TRUE(small);
-  EXPECT_FALSE(small->ok);
+  EXPECT_FALSE(small->end.ok);
 }
 
 TEST_F(ForkServerTest, AServerThatNeverComesToItsPlaceIsAnError) {
   EXPECT_FALSE(start({"/bin/true"})->run(path(), "file", {10, 0}));
-  EXPECT_FALSE(start({"/bin/sleep", "100"})->run(path(), "file", {0.2, 0}));
+  EXPECT_FALSE(start({"/bin/sleep", "100"})->run(path(), "file", {10, 0}, 0.2));
   EXPECT_FALSE(child_lives());
 }
 

@@ -64,7 +64,7 @@ std::optional<HostPrefix> precompile(std::string_view text, const Command& comma
   request.arguments = to_header(command, input);
   request.environment = environment;
   request.working_directory = made;
-  request.limits = {.wall_seconds = limits.seconds, .cpu_seconds = {}, .memory_bytes = limits.memory_bytes};
+  request.limits = {.wall_seconds = kWallSeconds, .cpu_seconds = whole_seconds(limits.seconds), .memory_bytes = limits.memory_bytes};
   const auto result = run_process(request);
   if (result && ledger) ledger->add("c++", result->cpu_seconds, result->wall_seconds);
   if (!result || !result->succeeded()) return std::nullopt;

@@ -93,7 +93,9 @@ Expected<bool> run_tool(std::vector<std::string> arguments, const fs::path& fold
   auto outcome = run_compiler(std::move(arguments), folder, limits);
   if (!outcome) return Unexpected(outcome.error());
   if (outcome->ok) return true;
-  program.output = outcome->output + (outcome->limit.empty() ? "" : outcome->limit + "\n");
+  if (!outcome->trouble.machine.empty()) return Unexpected(machine_error(outcome->trouble.machine));
+  const std::string own = outcome->trouble.limit + outcome->trouble.crash;
+  program.output = outcome->output + (own.empty() ? "" : own + "\n");
   return false;
 }
 
@@ -120,7 +122,7 @@ Expected<Build> compile(const ProgramRequest& request, const Plan& plan, const f
     if (!*done) return build;
     link.push_back(object);
     if (const auto text = read_file(folder / rule))
-      for (std::string& path : user_dependencies(*text, folder, system_folders)) build.dependencies.push_back(std::move(path));
+      for (std::string& path : user_dependencies(*text, source, folder, system_folders)) build.dependencies.push_back(std::move(path));
   }
   link.insert(link.end(), {"-o", "program"});
   const auto linked = run_tool(std::move(link), folder, request.limits, build.program);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "build/builder.h"
 #include "build/cache.h"
 #include "build/compile.h"
@@ -17,18 +18,19 @@ namespace {
 namespace fs = std::filesystem;
 
 Error reference_error(const std::string& source, const CompileOutcome& outcome, const Interface& interface) {
+  if (!outcome.trouble.machine.empty()) return machine_error(outcome.trouble.machine);
   const auto text = read_file(source);
   auto diagnostics = parse_diagnostics(outcome.output);
   attribute_to_source(diagnostics, source, text ? *text : std::string(), interface);
-  for (const Diagnostic& diagnostic : diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics) {
+    diagnostic.file = user_path(diagnostic.file, source);
     if (diagnostic.severity != Severity::error) continue;
-    std::string message = diagnostic.message;
-    if (const std::size_t at = message.find("expected extern \"C\" cudaError_t"); at != std::string::npos) message.resize(at);
-    if (message.starts_with("the file does not define")) message = fmt::format("it does not define '{}'", interface.function);
+    std::string message = replace_all(diagnostic.message, expected_launcher(interface), expected_reference(interface));
     return {ErrorCode::bad_input, "the reference does not build: " + message, {diagnostic.file, diagnostic.line, diagnostic.column},
             "the reference takes host pointers, then sizes, then scalars, and no stream"};
   }
-  const std::string why = outcome.limit.empty() ? outcome.output.substr(0, 500) : outcome.limit;
+  const Trouble& trouble = outcome.trouble;
+  const std::string why = !trouble.limit.empty() ? trouble.limit : !trouble.crash.empty() ? trouble.crash : outcome.output.substr(0, 500);
   return {ErrorCode::bad_input, "the reference does not build: " + why, {source}, {}};
 }
 
@@ -43,7 +45,9 @@ Expected<Artefact> build_reference(const ReferenceRequest& request) {
   if (!compiler) return Unexpected(compiler.error());
   const auto cache = Cache::open();
   if (!cache) return Unexpected(cache.error());
-  const std::string wrapper = reference_wrapper(source, request.interface);
+  const auto text = read_file(source, 64ull << 20);
+  if (!text) return Unexpected(text.error());
+  const std::string wrapper = reference_wrapper(source, request.interface, *text);
   Hasher hasher;
   hasher.field("reference").field(std::to_string(kWrapperVersion)).field(source).field(wrapper).field(*compiler);
   hasher.field(std::to_string(fs::file_size(*compiler, error)));
@@ -57,7 +61,9 @@ Expected<Artefact> build_reference(const ReferenceRequest& request) {
       if (!workspace) return Unexpected(workspace.error());
       const fs::path& folder = workspace->path();
       if (auto written = write_file_atomic(folder / "reference.cc", wrapper); !written) return Unexpected(written.error());
-      const auto outcome = run_compiler({*compiler, "-O2", "-std=c++17", "-shared", "-fPIC", "-I", fs::path(source).parent_path().string(), "-MD", "-MF",
+      const auto include = include_folder(source, folder);
+      if (!include) return Unexpected(include.error());
+      const auto outcome = run_compiler({*compiler, "-O2", "-std=c++17", "-shared", "-fPIC", "-I", *include, "-MD", "-MF",
                                          "reference.d", "reference.cc", "-o", "reference.so"}, folder, request.limits);
       if (!outcome) return Unexpected(outcome.error());
       if (request.costs) request.costs->add("reference compiler", outcome->cpu_s, outcome->wall_s);
@@ -68,7 +74,7 @@ Expected<Artefact> build_reference(const ReferenceRequest& request) {
       made.ok = true;
       made.shared_object = (folder / "reference.so").string();
       made.diagnostics = parse_diagnostics(outcome->output);
-      auto published = cache->publish(key, user_dependencies(*rule, folder, {"/usr/include", "/usr/lib"}), *workspace, std::move(made));
+      auto published = cache->publish(key, user_dependencies(*rule, source, folder, {"/usr/include", "/usr/lib"}), *workspace, std::move(made));
       if (!published) return Unexpected(published.error());
       artefact = std::move(*published);
     }

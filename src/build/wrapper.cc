@@ -6,9 +6,12 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "evidence/plain_path.h"
 
 namespace kforge::build {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Type lists by hand: <type_traits> is already there (cuda_runtime.h), <tuple> would cost 100 ms.
 constexpr std::string_view kTraits = R"cpp(
@@ -48,7 +51,13 @@ const ElementType* find_type(std::string_view name) {
   return row == std::end(kTypes) ? nullptr : row;
 }
 
-std::string quoted_path(const std::string& path) { return replace_all(path, "\"", "\\\""); }
+// What brings the user's file in.
+std::string inclusion(const std::string& path, std::string_view text) {
+  if (evidence::is_plain_path(path)) return fmt::format("#include \"{}\"\n", path);
+  return fmt::format("#line 1 \"{}\"\n{}\n\n", evidence::plain_source_name(path), text);
+}
+
+constexpr std::string_view kLink = "kforge-folder";   // to the folder of a source
 
 // The condition that parameter N has to meet, and what it must be in words.
 struct Demand { std::string condition, words; };
@@ -156,31 +165,56 @@ int last_line(std::string_view text) {
   return static_cast<int>(std::max<std::size_t>(lines.size(), 1));
 }
 
-}  // namespace
-
-std::string candidate_wrapper(const std::string& source_path, const Interface& interface) {
-  return fmt::format("#include \"{}\"\n#line 1 \"{}\"\n{}#undef static_assert\n#line 100 \"{}\"\n{}namespace {{\nusing Actual = kforge_interface::Signature<decltype(&{})>;\n{}}}\n"
-                     "{} {{\n  return static_cast<int>({}({}{}static_cast<cudaStream_t>(stream)));\n}}\n",
-                     quoted_path(source_path), kWrapperFile, headers_of(interface), kWrapperFile, kTraits, interface.function, assertions(interface, true),
-                     kExported, interface.function, arguments(interface), interface.parameters.empty() ? "" : ", ");
-}
-
-std::string reference_wrapper(const std::string& source_path, const Interface& interface) {
-  return fmt::format("#include \"{}\"\n#line 1 \"{}\"\n{}namespace {{\nusing Actual = kforge_interface::Signature<decltype(&{})>;\n{}}}\n"
-                     "{} {{\n  (void)stream;\n  {}({});\n  return 0;\n}}\n",
-                     quoted_path(source_path), kWrapperFile, kTraits, interface.function, assertions(interface, false), kExported,
-                     interface.function, arguments(interface));
-}
-
-std::string expected_launcher(const Interface& interface) {
+std::vector<std::string> declared_parameters(const Interface& interface) {
   std::vector<std::string> parameters;
   for (const Parameter& parameter : interface.parameters) {
     const bool pointer = parameter.kind == Parameter::Kind::pointer;
     parameters.push_back(fmt::format("{}{}{} {}", pointer && parameter.is_const ? "const " : "", parameter.cuda_type, pointer ? "*" : "", parameter.name));
   }
+  return parameters;
+}
+
+}  // namespace
+
+std::string candidate_wrapper(const std::string& source_path, const Interface& interface, std::string_view text) {
+  return fmt::format("{}#line 1 \"{}\"\n{}#undef static_assert\n#line 100 \"{}\"\n{}namespace {{\nusing Actual = kforge_interface::Signature<decltype(&{})>;\n{}}}\n"
+                     "{} {{\n  return static_cast<int>({}({}{}static_cast<cudaStream_t>(stream)));\n}}\n",
+                     inclusion(source_path, text), kWrapperFile, headers_of(interface), kWrapperFile, kTraits, interface.function, assertions(interface, true),
+                     kExported, interface.function, arguments(interface), interface.parameters.empty() ? "" : ", ");
+}
+
+std::string reference_wrapper(const std::string& source_path, const Interface& interface, std::string_view text) {
+  return fmt::format("{}#line 1 \"{}\"\n{}namespace {{\nusing Actual = kforge_interface::Signature<decltype(&{})>;\n{}}}\n"
+                     "{} {{\n  (void)stream;\n  {}({});\n  return 0;\n}}\n",
+                     inclusion(source_path, text), kWrapperFile, kTraits, interface.function, assertions(interface, false), kExported,
+                     interface.function, arguments(interface));
+}
+
+Expected<std::string> include_folder(const std::string& source_path, const fs::path& folder) {
+  const fs::path parent = fs::path(source_path).parent_path();
+  if (evidence::is_plain_path(source_path)) return parent.string();
+  std::error_code error;
+  fs::create_directory_symlink(parent, folder / kLink, error);
+  if (error) return fail(ErrorCode::failed, "cannot write into the build folder " + folder.string() + ": " + error.message(), {}, "check the folder's free space and rights");
+  return std::string(kLink);
+}
+
+std::string user_path(const std::string& told, const std::string& source_path, const fs::path& folder) {
+  if (evidence::is_plain_path(source_path)) return told;
+  if (told == evidence::plain_source_name(source_path)) return source_path;
+  const std::string parent = fs::path(source_path).parent_path().string();
+  for (const std::string& link : {std::string(kLink) + "/", (folder / kLink).string() + "/"})
+    if (told.starts_with(link)) return (fs::path(parent) / told.substr(link.size())).string();
+  return told;
+}
+
+std::string expected_launcher(const Interface& interface) {
+  std::vector<std::string> parameters = declared_parameters(interface);
   parameters.emplace_back("cudaStream_t stream");
   return fmt::format("extern \"C\" cudaError_t {}({})", interface.function, join(parameters, ", "));
 }
+
+std::string expected_reference(const Interface& interface) { return fmt::format("extern \"C\" void {}({})", interface.function, join(declared_parameters(interface), ", ")); }
 
 int find_function_line(std::string_view text, std::string_view function) {
   if (function.empty()) return 0;

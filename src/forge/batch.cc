@@ -98,7 +98,8 @@ class Batch {
     }
     rows_[i] = row_of(name, *verdict, false);
     if (auto written = write_file_atomic(verdict_file, to_json(*verdict)); !written) return written;
-    if (!key.empty())   // after the verdict: what was cut off has no key
+    // After the verdict: what was cut off has no key. Nor has what could not be established: that may be the machine's doing.
+    if (!key.empty() && verdict->status != VerdictStatus::error)
       if (auto written = write_file_atomic(key_file, key); !written) return written;
     say(name, rows_[i].status + ": " + rows_[i].why);
     return {};

@@ -214,9 +214,9 @@ class Loop {
     if (!judgement) return Unexpected(judgement.error());
     const std::lock_guard lock(mutex_);
     const StageTimer timer(ledger_, "store");
-    // Another run may have another opinion of what is worth a proof.
-    const bool screened = is_screened(judgement->verdict);
-    if (auto added = journal_.add_verdict(entry, std::move(*judgement), screened ? "" : key); !added) return added;
+    // Another run may have another opinion of what is worth a proof, and what could not be established on a busy machine may be on another day.
+    const bool once = is_screened(judgement->verdict) || judgement->verdict.status == VerdictStatus::error;
+    if (auto added = journal_.add_verdict(entry, std::move(*judgement), once ? "" : key); !added) return added;
     if (auto told = journal_.event(seconds(), "verdict", entry.candidate.id + " " + entry.verdict.why); !told) return told;
     report("judging");
     return {};

@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/foreground.h"
+#include "base/held_directory.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "build/compile.h"
@@ -157,7 +158,7 @@ Expected<ProgramRun> run_program(const ProgramOptions& options) {
     run.exit_code = kCannotRun;
     return run;
   }
-  const auto folder = TemporaryDirectory::create("kforge-run");
+  const auto folder = HeldDirectory::create("kforge-run");
   if (!folder) return Unexpected(folder.error());
   const nlohmann::json wanted = {{"sheet", gpu->sheet_name}, {"safety", checks->needs_observers}, {"profile", options.profile},
                                  {"seed", options.seed}, {"sites", !checks->contracts.empty()}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/held_directory.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "kforge/report.h"
@@ -86,7 +87,7 @@ Error read_error(const json& j) {
 }
 
 Expected<Verdict> judge(const json& request, const std::string& device, const std::function<void(std::string_view)>& progress) {
-  auto folder = TemporaryDirectory::create("kforge-request");
+  auto folder = HeldDirectory::create("kforge-request");
   if (!folder) return Unexpected(folder.error());
   for (const auto& [name, text] : request.at("files").items()) {
     if (!is_safe_name(name) || !text.is_string()) return fail(ErrorCode::bad_input, fmt::format("'{}' is no name for a file of a request", name));

@@ -77,7 +77,11 @@ Expected<Builds> build_both(const TrialRequest& request) {
   wanted.costs = request.costs;
   auto candidate = build::build_candidate(wanted);
   auto built = reference.get();
-  if (!candidate) return Unexpected(candidate.error());
+  if (!candidate) {
+    Error error = candidate.error();
+    if (error.code == ErrorCode::bad_input && error.where.file.empty()) error.where.file = task.path;   // the task's flags
+    return Unexpected(std::move(error));
+  }
   if (!built) return Unexpected(built.error());
   return Builds{std::move(*candidate), std::move(*built)};
 }

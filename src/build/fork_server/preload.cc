@@ -84,6 +84,10 @@ void begin_work(int report, pid_t watcher) {
     const rlimit limit{request.memory_bytes, request.memory_bytes};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(126);
   }
+  if (request.cpu_seconds > 0) {
+    const rlimit limit{request.cpu_seconds, request.cpu_seconds + 1};
+    if (::setrlimit(RLIMIT_CPU, &limit) != 0) ::_exit(126);
+  }
 }
 
 [[noreturn]] void watch(pid_t program, int report) {

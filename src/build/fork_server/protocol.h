@@ -15,6 +15,7 @@ inline constexpr char kForkReady = 'r';                              // said onc
 
 struct ForkRequest {
   std::uint64_t memory_bytes = 0;   // address space of the process; 0: no limit
+  std::uint64_t cpu_seconds = 0;    // of the processor from here on; 0: no limit
   char folder[1024] = {};           // its working directory: relative names of the compiler's arguments are looked up there from now on
   char file[1024] = {};             // what it reads in place of the file at which it stopped, from the same place on
   char output[256] = {};            // takes stdout and stderr
