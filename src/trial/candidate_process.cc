@@ -15,6 +15,12 @@ void note_change(const std::string& name, CallEvidence& out) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+Answer faulty(const ProcessFault& fault) {
+  Answer answer;
+  answer.fault = fault;
+  return answer;
+}
+
 }  // namespace
 
 Expected<void> CandidateProcess::start() {
@@ -25,6 +31,7 @@ Expected<void> CandidateProcess::start() {
   renew_ = false;
   const Answer& started = worker_->started();
   if (started.ok) return {};
+  if (started.from_outside) return fail(ErrorCode::failed, "the candidate could not be loaded on this machine: " + started.undecided, {}, "this says nothing about the candidate: free memory, and run again");
   if (!started.error.empty() && !started.error.starts_with("object: "))
     return fail(ErrorCode::failed, (options_.gpu ? "the GPU cannot be used: " : "the emulated device cannot be used: ") + started.error);
   load_fault_ = started.fault.contract.empty() ? ProcessFault{"interface", "the candidate cannot be loaded: " + started.error.substr(8)} : started.fault;
@@ -36,7 +43,7 @@ Expected<CandidateProcess::Asked> CandidateProcess::ask(const CaseLayout& layout
     const bool fresh = renew_ || !worker_;
     if (fresh)
       if (auto started = start(); !started) return Unexpected(started.error());
-    if (!load_fault_.contract.empty()) return Asked{{false, {}, load_fault_, {}, {}}, nullptr};
+    if (!load_fault_.contract.empty()) return Asked{faulty(load_fault_), nullptr};
     SharedArena& arena = worker_->arena();
     if (auto reserved = arena.reserve(layout.arena_bytes); !reserved) return Unexpected(reserved.error());
     place_inputs(layout, inputs, arena.data());

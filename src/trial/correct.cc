@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "trial/candidate_process.h"
 #include "trial/case_rung.h"
+#include "trial/memory_need.h"
 
 namespace kforge::trial {
 namespace {
@@ -37,6 +38,7 @@ class GpuRun {
  private:
   Expected<void> run_jobs(const std::vector<Job>& jobs) {
     if (jobs.empty()) return {};
+    if (auto fits = check_memory(task_, jobs, RunKind::on_gpu, 0); !fits) return fits;
     References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (outcome_.stopped()) {
@@ -66,6 +68,7 @@ class GpuRun {
     auto asked = process_.ask(*layout, prepared.inputs, job.run.sizes, options, {request_.budget.call_seconds, 0, request_.stop});
     if (!asked) return lost(job, asked.error());
     const Answer& answer = asked->answer;
+    if (answer.from_outside) return fail(ErrorCode::failed, "the candidate could not be run on the GPU: " + answer.undecided, {}, "this says nothing about the candidate: run again");
     out.seconds = seconds_since(start);
     out.fault = answer.fault;
     if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run on this GPU: " + (answer.error.empty() ? answer.undecided : answer.error);

@@ -14,6 +14,7 @@
 #include "evidence/unsupported.h"
 #include "trial/candidate_process.h"
 #include "trial/case_rung.h"
+#include "trial/memory_need.h"
 #include "trial/prepared_store.h"
 
 namespace kforge::trial {
@@ -52,6 +53,10 @@ class Emulation {
 
   Expected<Rung> run() {
     const auto start = Clock::now();
+    for (const bool measure : {false, true}) {   // before anything is reached
+      if (!measure && request_.sampled_only) continue;
+      if (auto fits = check_memory(task_, jobs_of(options_.cases, measure), measure ? RunKind::sampled : RunKind::whole, request_.budget.memory_bytes); !fits) return Unexpected(fits.error());
+    }
     if (auto done = request_.sampled_only ? run_measure() : run_all(); !done) return Unexpected(done.error());
     outcome_.rung.name = "emulate";
     outcome_.rung.seconds = seconds_since(start);
@@ -102,6 +107,7 @@ class Emulation {
       if (!sampled) return Unexpected(sampled.error());
       if (*sampled) fitting.push_back(job);
     }
+    if (auto fits = check_memory(task_, fitting, RunKind::whole, request_.budget.memory_bytes); !fits) return fits;
     return run_jobs(std::move(fitting));
   }
 
@@ -235,7 +241,7 @@ class Emulation {
     out.fault = answer.fault;
     if (!answer.undecided.empty()) {
       out.skipped = answer.undecided;
-      out.log.unproven.push_back({"run.limit", fmt::format("{}: {}", job.run.label, answer.undecided)});
+      out.log.unproven.push_back({answer.from_outside ? "run.crash" : "run.limit", fmt::format("{}: {}", job.run.label, answer.undecided)});
     } else if (!answer.ok && out.fault.contract.empty()) {
       out.skipped = "it cannot be run here: " + answer.error;
     }

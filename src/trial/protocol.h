@@ -4,11 +4,16 @@
 // candidate writes to the socket are not taken for a reply. Both sides bound the size of what they read.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace kforge::trial {
+
+// What the kernel sends for nothing that a program itself does: a worker that one of these ends or stops was ended or stopped from outside.
+inline constexpr int kSignalsOfOthers[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM, SIGUSR1, SIGUSR2, SIGPWR, SIGSTKFLT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
 
 inline constexpr int kSocketFd = 3, kArenaFd = 4;    // of the worker
 // The arena starts with words of 8 bytes: the thread-instructions of the running call (kept by the emulated runtime), and whether the worker waits
@@ -22,7 +27,7 @@ enum class FrameKind : std::uint32_t {
   start = 1,      // parent: what to load
   call = 2,       // parent: run the launcher once
   reply = 3,      // worker: answer to start or call
-  forbidden = 4,  // worker: `detail` is the number of the system call that the sandbox stopped
+  forbidden = 4,  // worker: `detail` is the number of the system call that the sandbox stopped; from bit 32 on the signal that it was to send to the worker itself
   crashed = 5,    // worker: `detail` is the signal; a text "memory" says that no memory was left
 };
 

@@ -11,7 +11,6 @@
 namespace kforge::trial {
 namespace {
 
-constexpr std::size_t kAhead = 3;   // calls prepared before they are asked for
 constexpr std::size_t kFurtherBytes = 16u << 20;   // inputs larger than this are not drawn again for the pool
 
 Prepared failed(Error error) {
@@ -23,6 +22,10 @@ Prepared failed(Error error) {
 Error reference_error(const task::Task& task, const Job& job, const std::string& what) {
   return {ErrorCode::bad_input, fmt::format("the reference fails at {} ({} values): {}", job.run.label, job.run.values, what), {task.reference},
           "the reference must work at every size that [sizes] allows; exclude sizes with `where`"};
+}
+
+Error ended_from_outside(const std::string& what) {
+  return {ErrorCode::failed, "the reference could not be run on this machine: " + what, {}, "this says nothing about the task: free memory, and run again"};
 }
 
 bool is_finite(const std::vector<double>& values) {
@@ -70,7 +73,7 @@ Prepared References::next() {
 
 void References::push(Prepared prepared) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopped_ || ready_.size() < kAhead; });
+  changed_.wait(lock, [this] { return stopped_ || ready_.size() < kPreparedAhead; });
   ready_.push_back(std::move(prepared));
   changed_.notify_all();
 }
@@ -84,6 +87,7 @@ Prepared References::of_worker(std::unique_ptr<WorkerProcess>& worker, const Job
     worker = std::move(*started);
   }
   const Answer& started = worker->started();
+  if (started.from_outside) return failed(ended_from_outside(started.undecided));
   if (!started.ok) return failed(reference_error(task_, job, started.fault.contract.empty() ? started.error : started.fault.message));
   return prepare(*worker, job);
 }
@@ -114,6 +118,7 @@ Expected<std::vector<std::vector<double>>> References::run(WorkerProcess& worker
     if (place.has_input()) store_for_reference(place, inputs[next_input++], worker.arena().data() + place.in);
   }
   const Answer answer = worker.call(request_text(task_, *layout, job.run.sizes, {}), {call_seconds_, 0});
+  if (answer.from_outside) return Unexpected(ended_from_outside(answer.undecided));
   if (!answer.ok && job.run.measure && answer.fault.contract == "run.limit") return fail(ErrorCode::limit, fmt::format("the reference needs more than {:g} s", call_seconds_));
   if (!answer.ok) return Unexpected(reference_error(task_, job, answer.fault.contract.empty() ? answer.error : answer.fault.message));
   std::vector<std::vector<double>> outputs;

@@ -24,6 +24,9 @@ struct Job {
 // One job a call, in order.
 std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
 
+inline constexpr std::size_t kPreparedAhead = 3;                     // calls prepared before they are asked for
+inline constexpr std::size_t kPreparedAtOnce = kPreparedAhead + 2;   // with the one that runs and the one that is being prepared
+
 struct Prepared {
   std::vector<SharedBytes> inputs;
   std::vector<SharedList<double>> outputs;    // of the out and inout tensors, in the task's order

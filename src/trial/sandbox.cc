@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 
 #include "trial/protocol.h"
 
@@ -44,6 +46,9 @@ constexpr const char* kForbidden[] = {
     "setresgid", "setgroups", "capset", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "copy_file_range", "close_range", "openat2", "open_by_handle_at",
     "memfd_create", "setrlimit", "setpriority", "sched_setscheduler", "swapon", "swapoff", "settimeofday", "clock_settime"};
 
+// libseccomp's macros make these by compound literals, which are C.
+scmp_arg_cmp when(unsigned argument, scmp_compare compare, scmp_datum_t value, scmp_datum_t masked = 0) { return {argument, compare, value, masked}; }
+
 bool add_rule(scmp_filter_ctx filter, std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
   const int number = seccomp_syscall_resolve_name(name);
   if (number == __NR_SCMP_ERROR) return true;   // newer than this libseccomp: the default action holds
@@ -55,31 +60,38 @@ bool add_rule(scmp_filter_ctx filter, std::uint32_t action, const char* name, st
 bool add_descriptor_rules(scmp_filter_ctx filter) {
   bool ok = true;
   for (const char* name : {"write", "writev"}) {
-    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {SCMP_A0_64(SCMP_CMP_LE, 2)});
-    ok &= add_rule(filter, SCMP_ACT_TRAP, name, {SCMP_A0_64(SCMP_CMP_GT, 2)});
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(0, SCMP_CMP_LE, 2)});
+    ok &= add_rule(filter, SCMP_ACT_TRAP, name, {when(0, SCMP_CMP_GT, 2)});
   }
-  ok &= add_rule(filter, SCMP_ACT_ALLOW, "close", {SCMP_A0_64(SCMP_CMP_GT, kArenaFd)});
-  ok &= add_rule(filter, SCMP_ACT_TRAP, "close", {SCMP_A0_64(SCMP_CMP_LE, kArenaFd)});
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "close", {when(0, SCMP_CMP_GT, kArenaFd)});
+  ok &= add_rule(filter, SCMP_ACT_TRAP, "close", {when(0, SCMP_CMP_LE, kArenaFd)});
   for (const char* name : {"dup2", "dup3"}) ok &= add_rule(filter, SCMP_ACT_TRAP, name);
   return ok;
 }
 
+// abort() and raise() signal this very process, and may. What the kernel never sends for something that a program did may not: then a process
+// that such a signal ends or stops was ended or stopped by somebody else (worker_process.cc).
 bool add_signal_rules(scmp_filter_ctx filter) {
   const auto self = static_cast<scmp_datum_t>(::getpid());
+  struct Row { const char* name; unsigned signal; };
   bool ok = true;
-  for (const char* name : {"kill", "tgkill"}) {   // abort() and raise() signal this very process
-    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {SCMP_A0_64(SCMP_CMP_EQ, self)});
-    ok &= add_rule(filter, SCMP_ACT_TRAP, name, {SCMP_A0_64(SCMP_CMP_NE, self)});
+  for (const Row& row : {Row{"kill", 1}, Row{"tgkill", 2}}) {
+    for (int signal = 0; signal < NSIG; ++signal) {   // one rule each: of overlapping ones libseccomp keeps the more general
+      const bool of_others = std::find(std::begin(kSignalsOfOthers), std::end(kSignalsOfOthers), signal) != std::end(kSignalsOfOthers);
+      ok &= add_rule(filter, of_others ? SCMP_ACT_TRAP : SCMP_ACT_ALLOW, row.name,
+                     {when(0, SCMP_CMP_EQ, self), when(row.signal, SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(signal))});
+    }
+    ok &= add_rule(filter, SCMP_ACT_TRAP, row.name, {when(0, SCMP_CMP_NE, self)});
   }
   // The reporter of SIGSYS stays.
-  ok &= add_rule(filter, SCMP_ACT_ALLOW, "rt_sigaction", {SCMP_A0_32(SCMP_CMP_NE, SIGSYS)});
-  ok &= add_rule(filter, SCMP_ACT_ALLOW, "prlimit64", {SCMP_A2_64(SCMP_CMP_EQ, 0)});
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "rt_sigaction", {when(0, SCMP_CMP_NE, SIGSYS)});
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "prlimit64", {when(2, SCMP_CMP_EQ, 0)});
   return ok;
 }
 
 bool add_thread_rules(scmp_filter_ctx filter) {
-  return add_rule(filter, SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)}) &&
-      add_rule(filter, SCMP_ACT_TRAP, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)}) &&
+  return add_rule(filter, SCMP_ACT_ALLOW, "clone", {when(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)}) &&
+      add_rule(filter, SCMP_ACT_TRAP, "clone", {when(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)}) &&
       add_rule(filter, SCMP_ACT_ERRNO(ENOSYS), "clone3") &&   // its flags are out of a filter's sight; glibc then uses clone
       add_rule(filter, SCMP_ACT_ERRNO(ENOSYS), "statx");
 }
@@ -88,9 +100,9 @@ bool add_open_rules(scmp_filter_ctx filter) {
   bool ok = true;
   for (const auto& [name, argument] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
     for (const std::uint64_t mode : {1u, 2u, 3u}) {
-      ok &= add_rule(filter, SCMP_ACT_TRAP, name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, mode}});
+      ok &= add_rule(filter, SCMP_ACT_TRAP, name, {when(argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, mode)});
     }
-    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, 0}});
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(argument, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, 0)});
   }
   return ok;
 }
@@ -228,11 +240,19 @@ bool memory_is_left() {
   return true;
 }
 
-void report(int signal, siginfo_t* info, void*) {
+// The signal that a stopped call was to send to this process, 0 if it is no such call.
+std::uint64_t signal_to_self(const siginfo_t& info, const void* context) {
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;   // arguments in RDI, RSI, RDX
+  if (registers[REG_RDI] != ::getpid()) return 0;
+  if (info.si_syscall == SYS_kill) return static_cast<std::uint32_t>(registers[REG_RSI]);
+  return info.si_syscall == SYS_tgkill ? static_cast<std::uint32_t>(registers[REG_RDX]) : 0;
+}
+
+void report(int signal, siginfo_t* info, void* context) {
   const bool stopped = signal == SIGSYS;
   FrameHeader header;
   header.kind = stopped ? FrameKind::forbidden : FrameKind::crashed;
-  header.detail = static_cast<std::uint64_t>(stopped ? info->si_syscall : signal);
+  header.detail = static_cast<std::uint64_t>(stopped ? info->si_syscall : signal) | (stopped ? signal_to_self(*info, context) << 32 : 0);
   send_frame(kSocketFd, header, !stopped && !memory_is_left() ? "memory" : "");
   ::_exit(128 + signal);
 }
@@ -270,7 +290,7 @@ std::string close_file_system() {
   if (!filter) return "no system call filter can be made";
   bool ok = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0) == 0;   // set already, and prctl is closed by now
   for (const auto& [name, argument] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
-    ok &= add_rule(filter, SCMP_ACT_ERRNO(EACCES), name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, 0}});
+    ok &= add_rule(filter, SCMP_ACT_ERRNO(EACCES), name, {when(argument, SCMP_CMP_MASKED_EQ, O_ACCMODE, 0)});
   }
   const int loaded = ok ? seccomp_load(filter) : -EINVAL;
   seccomp_release(filter);

@@ -97,7 +97,7 @@ Expected<void> TimedWorker::open(std::size_t draws) {
   worker_ = std::move(*worker);
   const Answer& started = worker_->started();
   if (!started.ok) {
-    if (started.fault.contract.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the GPU cannot be used: " + started.error);
+    if (!started.error.empty() && !started.error.starts_with("object: ")) return fail(ErrorCode::failed, "the GPU cannot be used: " + started.error);
     fail_with(started);
     return {};
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/held_directory.h"
 #include "base/paths.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -28,7 +29,7 @@ constexpr double kToolSeconds = 120;
 class CaseFiles {
  public:
   static Expected<CaseFiles> write(const task::Task& task, const WorkerOptions& worker, const task::Case& run) {
-    auto folder = TemporaryDirectory::create("kforge-tool");
+    auto folder = HeldDirectory::create("kforge-tool");
     if (!folder) return Unexpected(folder.error());
     const auto layout = lay_out(task, run.sizes, false);
     if (!layout) return Unexpected(layout.error());
@@ -58,10 +59,10 @@ class CaseFiles {
   }
 
  private:
-  CaseFiles(TemporaryDirectory folder, std::string program) : folder_(std::move(folder)), program_(std::move(program)) {}
+  CaseFiles(HeldDirectory folder, std::string program) : folder_(std::move(folder)), program_(std::move(program)) {}
   std::string request() const { return (folder_.path() / "request.json").string(); }
   std::string arena() const { return (folder_.path() / "arena").string(); }
-  TemporaryDirectory folder_;
+  HeldDirectory folder_;
   std::string program_;
 };
 

@@ -11,10 +11,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -43,6 +46,19 @@ double processor_seconds(pid_t pid) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// The longest time that a thread of the process was ready and had no processor (proc(5), schedstat); 0 where the kernel does not tell.
+double seconds_in_line(pid_t pid) {
+  double most = 0;
+  std::error_code error;
+  const std::filesystem::path tasks = fmt::format("/proc/{}/task", pid);
+  for (std::filesystem::directory_iterator it(tasks, error), end; !error && it != end; it.increment(error)) {
+    std::uint64_t ran = 0, in_line = 0;
+    std::ifstream(it->path() / "schedstat") >> ran >> in_line;
+    most = std::max(most, 1e-9 * static_cast<double>(in_line));
+  }
+  return most;
+}
+
 struct CallMeaning { std::string_view name, meaning; };
 // What a stopped system call would have done, where its name does not say it to everybody.
 constexpr CallMeaning kMeanings[] = {{"openat", "opened a file for writing (openat)"}, {"open", "opened a file for writing (open)"},
@@ -50,17 +66,24 @@ constexpr CallMeaning kMeanings[] = {{"openat", "opened a file for writing (open
     {"close", "closed a descriptor that is not its own (close)"}, {"close_range", "closed descriptors that are not its own (close_range)"},
     {"clone", "started a process (clone)"}, {"fork", "started a process (fork)"}, {"vfork", "started a process (vfork)"}};
 
-std::string forbidden_message(std::uint64_t number) {
-  const std::string name = system_call_name(number);
-  for (const CallMeaning& row : kMeanings) {
-    if (row.name == name) return fmt::format("the candidate {}, which is forbidden", row.meaning);
-  }
-  return fmt::format("the candidate called {}(), which is forbidden", name);
-}
-
 std::string signal_name(int signal) {
   const char* text = ::strsignal(signal);
   return fmt::format("signal {} ({})", signal, text ? text : "unknown");
+}
+
+bool is_of_others(int signal) { return std::find(std::begin(kSignalsOfOthers), std::end(kSignalsOfOthers), signal) != std::end(kSignalsOfOthers); }
+
+bool is_stop(int signal) { return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+// `detail` as FrameKind::forbidden has it.
+ProcessFault forbidden(std::uint64_t detail) {
+  const std::string name = system_call_name(detail & 0xffffffff);
+  if (const int signal = static_cast<int>(detail >> 32); is_of_others(signal))
+    return {is_stop(signal) ? "run.hang" : "run.crash", fmt::format("the candidate sent itself {}", signal_name(signal))};
+  for (const CallMeaning& row : kMeanings) {
+    if (row.name == name) return {"run.crash", fmt::format("the candidate {}, which is forbidden", row.meaning)};
+  }
+  return {"run.crash", fmt::format("the candidate called {}(), which is forbidden", name)};
 }
 
 constexpr double kPatience = 6;                // times the seconds: for a device that is slow, and not over its thread-instructions
@@ -71,10 +94,10 @@ constexpr double kGrace = 0.25;                // times the seconds: for a runti
 // or hardly moves, the host code is waited for, and the seconds alone count.
 class CallWatch {
  public:
-  enum class State { within, over, asleep, undecided };
+  enum class State { within, over, asleep, undecided, starved };
 
   CallWatch(pid_t pid, CallLimit limit, std::uint64_t& progress)
-      : pid_(pid), limit_(limit), progress_(progress), start_(Clock::now()), moved_(start_), crossed_(start_), processor_before_(processor_seconds(pid)) {}
+      : pid_(pid), limit_(limit), progress_(progress), start_(Clock::now()), moved_(start_), crossed_(start_), processor_before_(processor_seconds(pid)), line_before_(seconds_in_line(pid)) {}
 
   double waited() const { return seconds_since(start_); }
 
@@ -89,9 +112,11 @@ class CallWatch {
     const bool moves = limit_.thread_instructions != 0 && seconds_since(moved_) <= seconds && static_cast<double>(instructions_) > kSlowestDevice * used;
     if (moves && instructions_ <= limit_.thread_instructions) return past > kPatience * seconds ? State::undecided : State::within;
     if (moves) return past > (1 + kGrace) * seconds && seconds_since(crossed_) > kGrace * seconds ? State::over : State::within;
-    if (used < 0.1 * past) return State::asleep;
-    // Time that the machine gave to others does not count, within bounds.
-    return used > 0.5 * seconds || past > (1 + kGrace) * seconds ? State::over : State::within;
+    // Time that the machine gave to others does not count.
+    const double own = past - std::max(0.0, seconds_in_line(pid_) - line_before_);
+    if (used <= 0.5 * seconds && own <= seconds) return past > kPatience * seconds ? State::starved : State::within;
+    if (used < 0.1 * own) return State::asleep;
+    return used > 0.5 * seconds || own > (1 + kGrace) * seconds ? State::over : State::within;
   }
 
  private:
@@ -100,7 +125,7 @@ class CallWatch {
   std::uint64_t& progress_;
   std::uint64_t instructions_ = 0;
   Clock::time_point start_, moved_, crossed_;   // crossed_: when the thread-instructions were last within the limit
-  double processor_before_;
+  double processor_before_, line_before_;
 };
 
 // Adds the time of its life to `sum`.
@@ -116,7 +141,23 @@ class WaitedTime {
   Clock::time_point start_;
 };
 
-Answer fault(std::string contract, std::string message) { return {false, {}, {std::move(contract), std::move(message)}, {}, {}}; }
+Answer fault(std::string contract, std::string message) {
+  Answer answer;
+  answer.fault = {std::move(contract), std::move(message)};
+  return answer;
+}
+
+Answer refused(std::string why) {
+  Answer answer;
+  answer.error = std::move(why);
+  return answer;
+}
+
+// Stopped now, by a signal.
+bool is_stopped(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
 
 }  // namespace
 
@@ -164,7 +205,7 @@ std::string start_text(const WorkerOptions& options) {
 Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOptions& options) {
   auto arena = SharedArena::create();
   if (!arena) return Unexpected(arena.error());
-  auto folder = TemporaryDirectory::create("kforge-worker");
+  auto folder = HeldDirectory::create("kforge-worker");
   if (!folder) return Unexpected(folder.error());
   int sockets[2], pipes[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return fail(ErrorCode::failed, "no socket pair can be had");
@@ -219,7 +260,7 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
 WorkerProcess::~WorkerProcess() { reap(true); }
 
 Answer WorkerProcess::call(const std::string& json, CallLimit limit) {
-  if (!alive()) return {false, {}, {}, "the worker is gone", {}};
+  if (!alive()) return refused("the worker is gone");
   return exchange(static_cast<std::uint32_t>(FrameKind::call), json, limit);
 }
 
@@ -239,6 +280,8 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
     const CallWatch::State state = watch.look();
     if (limit.stop && limit.stop()) return ended_early();
     if (state == CallWatch::State::undecided) return out_of_patience(watch.waited(), limit);
+    if (state == CallWatch::State::starved)
+      return undecidable(fmt::format("stopped after {}: the machine was too busy to run it, and nothing wrong was seen (more patience: --call-seconds)", human_seconds(watch.waited())), true);
     if (state != CallWatch::State::within) return over_time(watch.waited(), state == CallWatch::State::asleep);
     if (ready <= 0 || !waits[0].revents) continue;
     char piece[65536];
@@ -258,9 +301,15 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
     if (header.kind != FrameKind::reply || header.nonce != nonce_) return reported(static_cast<std::uint32_t>(header.kind), header.detail, text);
     const Json reply = Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line), nullptr, false);
     if (!reply.is_object() || !reply.value("ok", Json()).is_boolean()) return reported(0, 0, text);
-    if (reply["ok"].get<bool>()) return {true, text.substr(0, line), {}, {}, {}, line < text.size() ? text.substr(line + 1) : ""};
+    if (reply["ok"].get<bool>()) {
+      Answer answer;
+      answer.ok = true;
+      answer.json = text.substr(0, line);
+      if (line < text.size()) answer.log = text.substr(line + 1);
+      return answer;
+    }
     const Json why = reply.value("error", Json());
-    return {false, {}, {}, why.is_string() ? why.get<std::string>() : "the worker gave no reason", {}};
+    return refused(why.is_string() ? why.get<std::string>() : "the worker gave no reason");
   }
 }
 
@@ -301,7 +350,11 @@ void WorkerProcess::reap(bool kill) {
 
 Answer WorkerProcess::reported(std::uint32_t kind, std::uint64_t detail, const std::string& text) {
   reap(true);
-  if (kind == static_cast<std::uint32_t>(FrameKind::forbidden)) return fault("run.crash", forbidden_message(detail));
+  if (kind == static_cast<std::uint32_t>(FrameKind::forbidden)) {
+    Answer answer;
+    answer.fault = forbidden(detail);
+    return answer;
+  }
   if (kind != static_cast<std::uint32_t>(FrameKind::crashed)) return fault("run.crash", "the candidate forged a message of the worker");
   const int signal = static_cast<int>(detail & 0x7f);
   if (text == "memory" || printed_.find("std::bad_alloc") != std::string::npos) {
@@ -317,33 +370,35 @@ Answer WorkerProcess::ended() {
   if (status_ == -1) return fault("run.crash", "the candidate closed the worker's descriptors");
   if (WIFEXITED(status_)) return fault("run.exit", fmt::format("the candidate ended the process with exit code {}", WEXITSTATUS(status_)));
   const int signal = WTERMSIG(status_);
-  if (signal == SIGKILL) return fault("run.limit", "the process was killed from outside, most likely because the machine ran out of memory");
+  if (is_of_others(signal))
+    return undecidable(fmt::format("the process was ended from outside by {}{}", signal_name(signal), signal == SIGKILL ? ", most likely because the machine ran out of memory" : ""), true);
   if (signal == SIGSYS) return fault("run.crash", "the candidate made a forbidden system call with SIGSYS blocked");
   return fault(signal == SIGXCPU ? "run.limit" : "run.crash", fmt::format("the host code ended by {}", signal_name(signal)));
 }
 
 Answer WorkerProcess::over_time(double seconds, bool asleep) {
-  const bool waited = gpu_ && arena_.waiting();
+  const bool waited = gpu_ && arena_.waiting(), stopped = is_stopped(pid_);
+  if (stopped) return undecidable("the process was stopped from outside by a signal", true);
   reap(true);
   if (waited) return fault("run.hang", fmt::format("the kernels did not end within {} on the GPU", human_seconds(seconds)));
   if (asleep) return fault("run.hang", fmt::format("the launcher did not return within {} and its process did nothing meanwhile", human_seconds(seconds)));
   return fault("run.limit", fmt::format("the launcher did not return within {}; nothing wrong was seen until then (a larger budget: --call-seconds)", human_seconds(seconds)));
 }
 
-Answer WorkerProcess::ended_early() {
+Answer WorkerProcess::undecidable(std::string why, bool from_outside) {
   reap(true);
   Answer answer;
-  answer.undecided = "the trial was ended early";
+  answer.undecided = std::move(why);
+  answer.from_outside = from_outside;
   return answer;
 }
 
+Answer WorkerProcess::ended_early() { return undecidable("the trial was ended early"); }
+
 Answer WorkerProcess::out_of_patience(double seconds, const CallLimit& limit) {
   const auto executed = static_cast<double>(std::atomic_ref(arena_.progress()).load());
-  reap(true);
-  Answer answer;
-  answer.undecided = fmt::format("stopped after {} with {} of {} thread-instructions: too slow to emulate to the end, and nothing wrong was seen (more patience: --call-seconds)",
-                                 human_seconds(seconds), human_count(executed), human_count(static_cast<double>(limit.thread_instructions)));
-  return answer;
+  return undecidable(fmt::format("stopped after {} with {} of {} thread-instructions: too slow to emulate to the end, and nothing wrong was seen (more patience: --call-seconds)",
+                                 human_seconds(seconds), human_count(executed), human_count(static_cast<double>(limit.thread_instructions))));
 }
 
 namespace {

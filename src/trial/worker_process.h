@@ -18,7 +18,7 @@
 
 #include "base/costs.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/held_directory.h"
 #include "base/unique_fd.h"
 #include "trial/trial.h"
 
@@ -65,7 +65,8 @@ struct Answer {
   std::string json;              // of a reply, without the log
   ProcessFault fault;            // of the candidate's process
   std::string error;             // ours: the worker could not do it
-  std::string undecided;         // it was stopped after so long that nobody waits, within its budget of thread-instructions
+  std::string undecided;         // it was stopped after so long that nobody waits, within its budget of thread-instructions; or somebody outside ended it
+  bool from_outside = false;     // undecided because of somebody outside, or because the machine was out of memory
   std::string log = {};          // of a reply: what the emulated runtime saw
 };
 
@@ -90,13 +91,15 @@ class WorkerProcess {
   // After a fault, or undecided, the process is gone. See CallWatch for what ends a call.
   Answer call(const std::string& json, CallLimit limit);
   bool alive() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
 
  private:
-  WorkerProcess(SharedArena arena, TemporaryDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
+  WorkerProcess(SharedArena arena, HeldDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
   Answer exchange(std::uint32_t kind, const std::string& json, CallLimit limit);
   Answer ended();                                  // after the socket closed
   Answer reported(std::uint32_t kind, std::uint64_t detail, const std::string& text);
   Answer over_time(double seconds, bool asleep);
+  Answer undecidable(std::string why, bool from_outside = false);
   Answer ended_early();
   Answer out_of_patience(double seconds, const CallLimit& limit);
   void drain_output();
@@ -104,7 +107,7 @@ class WorkerProcess {
   bool take_status(int flags);                     // of the process, and its time; false while it runs
 
   SharedArena arena_;
-  TemporaryDirectory folder_;
+  HeldDirectory folder_;
   UniqueFd socket_, output_;
   pid_t pid_ = -1;
   int status_ = 0;

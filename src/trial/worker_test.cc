@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/process.h"
 #include "trial/worker_process.h"
@@ -36,6 +38,7 @@ constexpr const char* kPrelude = R"(
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -143,6 +146,13 @@ INSTANTIATE_TEST_SUITE_P(Objects, HostileWorker, ::testing::Values(
     Hostile{"sleep", "", "sleep(100);", "run.hang", "did nothing meanwhile"},
     Hostile{"kill_parent", "", "kill(getppid(), SIGTERM);", "run.crash", "called kill(), which is forbidden"},
     Hostile{"kill_group", "", "kill(0, SIGCONT);", "run.crash", "called kill(), which is forbidden"},
+    Hostile{"kills_itself", "", "kill(getpid(), SIGKILL);", "run.crash", "sent itself signal 9"},
+    Hostile{"raises_sigterm", "", "raise(SIGTERM);", "run.crash", "sent itself signal 15"},
+    Hostile{"raises_sigtrap", "", "raise(SIGTRAP);", "run.crash", "signal 5"},
+    Hostile{"stops_itself", "", "raise(SIGSTOP);", "run.hang", "sent itself signal 19"},
+    Hostile{"kills_itself_unseen", "", "sigset_t s; sigfillset(&s); sigprocmask(SIG_BLOCK, &s, 0); kill(getpid(), SIGKILL);", "run.crash", "forbidden"},
+    Hostile{"kills_itself_from_a_thread", "static void* end(void*) { kill(getpid(), SIGKILL); return 0; }", "pthread_t t; pthread_create(&t, 0, end, 0); pthread_join(t, 0);", "run.crash", "sent itself signal 9"},
+    Hostile{"kills_itself_with_wide_arguments", "", "syscall(SYS_kill, (long)getpid(), 0x7f00000009l);", "run.crash", "sent itself signal 9"},
     Hostile{"fork_loop", "", "for (int i = 0; i < 8; ++i) if (fork() == 0) _exit(0);", "run.crash", "started a process"},
     Hostile{"exec", "", "execl(\"/bin/true\", \"true\", (char*)0);", "run.crash", "called execve(), which is forbidden"},
     Hostile{"writes_a_file", "", "FILE* f = fopen(\"written\", \"w\"); if (f) fputs(\"x\", f);", "run.crash", "opened a file for writing"},
@@ -163,6 +173,26 @@ INSTANTIATE_TEST_SUITE_P(Objects, HostileWorker, ::testing::Values(
     Hostile{"blocks_sigsys", "", "sigset_t s; sigfillset(&s); sigprocmask(SIG_BLOCK, &s, 0); kill(getppid(), SIGTERM);", "run.crash", "forbidden"},
     Hostile{"exhausts_stack", "static int deep(int n) { volatile char b[4096]; b[n % 4096] = 1; return deep(n + 1) + b[0]; }", "return deep(0);", "run.crash", "signal 11"}),
     [](const auto& hostile) { return hostile.param.name; });
+
+// Signals from another process: no fault of the object's, whatever it was doing.
+class EndedFromOutside : public Worker, public ::testing::WithParamInterface<int> {};
+
+TEST_P(EndedFromOutside, IsNeitherRightNorWrong) {
+  auto worker = start(build("", "for (volatile long i = 0; i < 20000000000l; ++i) {}"));
+  ASSERT_TRUE(worker && worker->started().ok);
+  std::jthread other([pid = worker->pid()] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::kill(pid, GetParam());
+  });
+  const Answer answer = call(*worker, {1, 0});
+  EXPECT_FALSE(answer.ok);
+  EXPECT_TRUE(answer.from_outside);
+  EXPECT_EQ(answer.fault.contract, "") << answer.fault.message;
+  EXPECT_THAT(answer.undecided, HasSubstr("from outside"));
+  EXPECT_FALSE(worker->alive());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, EndedFromOutside, ::testing::Values(SIGKILL, SIGTERM, SIGUSR1, SIGSTOP));
 
 struct Harmless { const char* name; const char* before; const char* body; };
 
