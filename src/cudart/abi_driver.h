@@ -31,11 +31,13 @@ struct DriverTextureDesc {                // CUDA_TEXTURE_DESC
 
 struct DriverResourceDesc {               // CUDA_RESOURCE_DESC
   int type;
+  struct LinearMemory { DevicePointer pointer; int format; unsigned channels; std::size_t bytes; };
+  struct PitchedMemory { DevicePointer pointer; int format; unsigned channels; std::size_t width, height, pitch; };
   union {
     Array* array;
     MipmappedArray* mipmap;
-    struct { DevicePointer pointer; int format; unsigned channels; std::size_t bytes; } linear;
-    struct { DevicePointer pointer; int format; unsigned channels; std::size_t width, height, pitch; } pitch2d;
+    LinearMemory linear;
+    PitchedMemory pitch2d;
     int reserved[32];
   };
   unsigned flags;

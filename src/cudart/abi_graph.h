@@ -22,16 +22,20 @@ struct EdgeData { unsigned char from_port, to_port, type, reserved[5]; };
 struct GraphNodeParams {                  // cudaGraphNodeParams
   int type;
   int reserved0[3];
+  struct CopyNode { int flags, reserved[3]; Copy3D copyParams; };
+  struct ChildGraph { Graph* graph; int ownership; };
+  struct EventNode { void* event; };
+  struct Free { void* dptr; };
   union {
     long long reserved1[29];
     KernelNodeParams kernel;
-    struct { int flags, reserved[3]; Copy3D copyParams; } memcpy;
+    CopyNode memcpy;
     MemsetParams memset;
     HostNodeParams host;
-    struct { Graph* graph; int ownership; } graph;
-    struct { void* event; } event;
+    ChildGraph graph;
+    EventNode event;
     AllocNodeParams alloc;
-    struct { void* dptr; } free;
+    Free free;
   };
   long long reserved2;
 };

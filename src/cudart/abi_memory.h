@@ -42,11 +42,13 @@ struct MemsetParams { void* dst; std::size_t pitch; unsigned value, elementSize;
 
 struct ResourceDesc {                     // cudaResourceDesc
   int type;
+  struct LinearMemory { void* pointer; ChannelDesc desc; std::size_t bytes; };
+  struct PitchedMemory { void* pointer; ChannelDesc desc; std::size_t width, height, pitch; };
   union {
     Array* array;
     MipmappedArray* mipmap;
-    struct { void* pointer; ChannelDesc desc; std::size_t bytes; } linear;
-    struct { void* pointer; ChannelDesc desc; std::size_t width, height, pitch; } pitch2d;
+    LinearMemory linear;
+    PitchedMemory pitch2d;
     int reserved[32];
   };
   unsigned flags;

@@ -108,9 +108,9 @@ void judge_order(Context& context) {
   for (const Timeline::Fault& fault : context.timeline.end_call()) {
     const bool joined = fault.kind == Timeline::Fault::Kind::not_forked;
     const std::string others = fault.count > 1 ? " (and " + std::to_string(fault.count - 1) + " more)" : "";
+    const std::string stream = fault.stream == Timeline::kLegacy ? "the default stream instead of the given one (kernel<<<grid, block, shared_bytes, stream>>>): " : "another stream than the given one: ";
     context.violate("interface", joined ? "not-forked" : "not-joined", {},
-                    joined ? fault.what + others + " ran in a stream that does not wait for the caller's earlier work in the given stream"
-                           : fault.what + others + " ran in a stream that the caller does not wait for");
+                    fault.what + others + " ran in " + stream + (joined ? "it does not wait for the caller's earlier work there" : "the caller does not wait for it"));
   }
 }
 

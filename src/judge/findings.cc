@@ -5,7 +5,9 @@
 #include <memory>
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
+#include "evidence/plain_path.h"
 #include "judge/contract_table.h"
 
 namespace kforge::judge {
@@ -19,13 +21,24 @@ std::size_t table_order(std::string_view contract) {
 
 // The candidate under the name that the user gave, where the compiler wrote its full path.
 std::string shown(const std::string& file, const std::string& candidate) {
-  return file.empty() || file.ends_with("/" + candidate) ? candidate : file;
+  return file.empty() || file.ends_with("/" + candidate) || file == evidence::plain_source_name(candidate) ? candidate : file;
+}
+
+// "what [rows=17 cols=1000]": the case in which it was seen; "" where the message names none.
+std::string_view case_of(std::string_view message) {
+  const std::size_t open = message.rfind(" [");
+  return open == std::string_view::npos || !message.ends_with(']') ? std::string_view() : message.substr(open + 2, message.size() - open - 3);
+}
+
+std::string_view without_case(std::string_view message) {
+  const std::string_view label = case_of(message);
+  return label.empty() ? message : message.substr(0, message.size() - label.size() - 3);
 }
 
 bool same_place(const Finding& a, const Finding& b) {
   if (a.contract != b.contract || a.file != b.file || a.line != b.line) return false;
   // Without a line, what the host side did is told apart by its words; what a kernel did is one finding.
-  return a.line != 0 || a.contract == "numerics" || !a.kernel.empty() || a.message == b.message;
+  return a.line != 0 || a.contract == "numerics" || !a.kernel.empty() || without_case(a.message) == without_case(b.message);
 }
 
 }  // namespace
@@ -33,14 +46,19 @@ bool same_place(const Finding& a, const Finding& b) {
 void FindingSet::add(Finding finding, double weight) {
   const auto same = std::find_if(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return same_place(entry.finding, finding); });
+  const std::string label(case_of(finding.message));
   if (same == entries_.end()) {
-    entries_.push_back({std::move(finding), weight});
+    entries_.push_back({std::move(finding), weight, {label}});
     return;
   }
+  same->cases.insert(label);
   const std::uint64_t count = same->finding.count + finding.count;
   const bool worse = finding.severity < same->finding.severity ||
                      (finding.severity == same->finding.severity && weight > same->weight);
-  if (worse) *same = {std::move(finding), weight};
+  if (worse) {
+    same->finding = std::move(finding);
+    same->weight = weight;
+  }
   same->finding.count = count;
 }
 
@@ -59,7 +77,10 @@ bool FindingSet::has_error(std::string_view contract) const { return first_error
 std::vector<Finding> FindingSet::take() {
   std::vector<Finding> findings;
   findings.reserve(entries_.size());
-  for (Entry& entry : entries_) findings.push_back(std::move(entry.finding));
+  for (Entry& entry : entries_) {
+    if (const std::size_t others = entry.cases.size() - 1; others > 0) entry.finding.message += fmt::format(" (and in {} other case{})", others, others == 1 ? "" : "s");
+    findings.push_back(std::move(entry.finding));
+  }
   entries_.clear();
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     const auto key = [](const Finding& f) { return std::tuple(f.severity, table_order(f.contract)); };

@@ -1,6 +1,7 @@
-// The findings of one verdict: one per (contract, file, line), the worst occurrence described, the count summed.
+// The findings of one verdict: one per (contract, file, line), the worst occurrence described, the count summed, the number of other cases named.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class FindingSet {
   std::vector<Finding> take();                            // errors first, then by contract table order, file, line
 
  private:
-  struct Entry { Finding finding; double weight; };
+  struct Entry { Finding finding; double weight; std::set<std::string> cases; };
   std::vector<Entry> entries_;
 };
 

@@ -148,6 +148,7 @@ TEST_F(Programs, EveryLauncherIsJudged) {
       {"default_stream", "interface/not-forked interface/not-joined"}, {"unjoined", "interface/not-joined"},
       {"too_many_threads", "launch.limits/cudaErrorInvalidValue"}};
   for (const auto& [launcher, violations] : expected) EXPECT_EQ(violations_of(log_of(launcher)), violations) << launcher;
+  for (const auto& violation : log_of("default_stream").violations) EXPECT_THAT(violation.message, HasSubstr("ran in the default stream instead of the given one"));
   EXPECT_THAT(violations_of(log_of("use_after_free")), HasSubstr("safety.bounds"));
 }
 
