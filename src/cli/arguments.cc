@@ -1,6 +1,9 @@
 #include "cli/arguments.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -8,7 +11,9 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/run_words.h"
 #include "kforge/version.h"
 
@@ -24,6 +29,45 @@ constexpr const char* kFooter =
     "  kforge runs last --tree\n"
     "Exit codes: 0 done (accepted, goal met), 1 the answer is no, 2 wrong call or task, 3 something is missing here.";
 
+// A number and nothing else: no sign of a whole one, no "nan", no "inf", nothing after it.
+struct Numbers { CLI::Validator positive, not_negative, whole, whole_positive; };
+
+const Numbers& numbers() {
+  static const Numbers all = [] {
+    const auto of = [](const char* what, auto accepts) {
+      return CLI::Validator([what, accepts](std::string& text) { return accepts(text) ? std::string() : fmt::format("'{}' is not {}", text, what); }, "");
+    };
+    const auto real = [](const std::string& text, double least) {
+      const auto value = parse_double(text);
+      return value && std::isfinite(*value) && *value >= least;
+    };
+    const auto digits = [](const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; };
+    return Numbers{of("a positive number", [=](const std::string& text) { return real(text, std::numeric_limits<double>::min()); }),
+                   of("a number of 0 or more", [=](const std::string& text) { return real(text, 0); }),
+                   of("a whole number below 2^64", [=](const std::string& text) { return digits(text) && parse_unsigned(text).has_value(); }),
+                   of("a whole number of 1 or more, below 2^64", [=](const std::string& text) { return digits(text) && parse_unsigned(text).value_or(0) > 0; })};
+  }();
+  return all;
+}
+
+// No word of the command line may be empty: an empty one is a variable that was not set.
+void refuse_empty_words(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_items_expected_max() > 0) option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("an empty argument; was a variable not set?") : std::string(); }, ""));
+  for (CLI::App* command : app.get_subcommands({})) refuse_empty_words(*command);
+}
+
+// Why the first word is no command, "" when it is one, or an option.
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  if (word.starts_with('-')) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), word) != names.end()) return {};
+  if (word.ends_with(".cu")) return fmt::format("'{}' is a kernel, and a command was expected: kforge check TASK.toml {}, or kforge run {}", word, word, word);
+  const auto near = nearest(word, names);
+  return fmt::format("there is no command '{}'; {}", word, near ? "did you mean '" + *near + "'?" : "the commands are " + join(names, ", "));
+}
+
 void add_device(CLI::App* command, std::string& device) {
   command->add_option("--device", device, "Where kernels run: emulator (default); gpu or gpu:N of this machine besides; 'cmd:COMMAND' leaves it to a kforge worker")->option_text("DEVICE");
 }
@@ -33,10 +77,10 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_option("task", a.options.task, "Task file (TOML)")->required();
   check->add_option("candidate", a.options.candidate, "Candidate (.cu), or a folder of them; default: naive.cu beside the task file");
   check->add_option("--out", a.out, "Folder for the verdicts of a folder of candidates; a call that was cut off goes on there");
-  check->add_option("--jobs", a.jobs, "Candidates of a folder judged at once; 0: one a core")->capture_default_str();
+  check->add_option("--jobs", a.jobs, "Candidates of a folder judged at once; 0: one a core")->check(numbers().whole)->capture_default_str();
   check->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
   add_device(check, a.options.device);
-  check->add_option("--time-seconds", a.options.time_seconds, "Seconds for the timed calls of one measure size")->check(CLI::PositiveNumber)->capture_default_str();
+  check->add_option("--time-seconds", a.options.time_seconds, "Seconds for the timed calls of one measure size")->check(numbers().positive)->capture_default_str();
   check->add_flag("--warm", a.options.warm, "Time with a warm L2 cache; default: cold");
   check->add_flag("--sanitize", a.options.sanitize, "With a GPU: run compute-sanitizer's tools on one case");
   check->add_flag("--counters", a.options.counters, "With a GPU: read hardware counters with ncu");
@@ -48,11 +92,15 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_flag("--json", a.json, "Print the verdict as one JSON document (schema kforge.verdict/1)");
   check->add_flag("--all", a.all, "Print the cases and contracts that passed, too");
   check->add_flag("--watch", a.watch, "Judge again whenever the candidate or the task changes, until interrupted; with --json one document a line");
-  check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
-  check->add_option("--call-seconds", a.options.call_seconds, "Seconds one call may take")->check(CLI::PositiveNumber)->capture_default_str();
-  check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(CLI::PositiveNumber)->capture_default_str();
+  check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->check(numbers().whole)->capture_default_str();
+  check->add_option("--call-seconds", a.options.call_seconds, "Seconds one call may take")->check(numbers().positive)->capture_default_str();
+  check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(numbers().whole_positive)->capture_default_str();
   check->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(numbers().whole_positive)->capture_default_str();
+  check->final_callback([&a] {
+    if (a.options.task.ends_with(".cu") || a.options.candidate.ends_with(".toml"))
+      throw CLI::ValidationError("check", fmt::format("the task file comes first: kforge check {} {}", a.options.candidate.ends_with(".toml") ? a.options.candidate : "TASK.toml", a.options.task));
+  });
   check->footer("Examples:\n  kforge check examples/softmax/task.toml examples/softmax/good.cu --gpu h200\n  kforge check task.toml candidates/ --out verdicts");
   return check;
 }
@@ -97,7 +145,7 @@ CLI::App* add(CLI::App& app, RunArguments& a) {
     a.profile = file;
     a.options.profile = true;
   }, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
-  run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->capture_default_str();
+  run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->check(numbers().whole)->capture_default_str();
   run->add_option_function<std::string>("--limit", [&a](const std::string& text) {
     if (!read_limit(text, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
   }, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
@@ -116,7 +164,7 @@ CLI::App* add(CLI::App& app, BenchArguments& a) {
   bench->add_option("--with", o.baselines, "Also a library: cublas, cublaslt, cub, pytorch, pytorch-compile; several with commas")->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{"cublas", "cublaslt", "cub", "pytorch", "pytorch-compile"}));
   bench->add_option("--gpu", o.gpu, "GPU data sheet by name or path, or this; default: the task's");
   bench->add_option("--device", o.device, "gpu, or gpu:N of this machine")->capture_default_str();
-  bench->add_option("--time-seconds", o.seconds, "Seconds for the timed calls of one size and candidate")->check(CLI::PositiveNumber)->capture_default_str();
+  bench->add_option("--time-seconds", o.seconds, "Seconds for the timed calls of one size and candidate")->check(numbers().positive)->capture_default_str();
   bench->add_flag("--warm", o.warm, "Time with a warm L2 cache; default: cold");
   auto* json = bench->add_flag("--json", a.json, "Print JSON (schema kforge.bench/1)");
   bench->add_flag("--csv", a.csv, "Print CSV")->excludes(json);
@@ -135,7 +183,7 @@ CLI::App* add(CLI::App& app, GpusArguments& a) {
   auto* gpus = app.add_subcommand("gpus", "List the GPU data sheets");
   gpus->add_option("name", a.name, "Show one GPU");
   gpus->add_flag("--this", a.here, "Print a data sheet (TOML) of the GPU of this machine");
-  gpus->add_option("--index", a.index, "With --this: which GPU, as CUDA counts")->capture_default_str();
+  gpus->add_option("--index", a.index, "With --this: which GPU, as CUDA counts")->check(numbers().whole)->capture_default_str();
   gpus->add_flag("--json", a.json, "Print JSON");
   gpus->footer("Examples:\n  kforge gpus h200\n  kforge gpus --this > mine.toml");
   return gpus;
@@ -170,11 +218,11 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
   optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
   add_device(optimize, o.device);
-  optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(CLI::PositiveNumber)->capture_default_str();
-  optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(CLI::PositiveNumber)->capture_default_str();
-  optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->capture_default_str();
-  optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
-  optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
+  optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(numbers().positive)->capture_default_str();
+  optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(numbers().whole_positive)->capture_default_str();
+  optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->check(numbers().whole)->capture_default_str();
+  optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->check(numbers().whole)->capture_default_str();
+  optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->check(numbers().whole)->capture_default_str();
   optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
   optimize->add_flag("--review", a.review, "Stop before each round to edit the plan or the candidates");
   optimize->add_flag("--json", a.json, "Print the run as one JSON document (schema kforge.run/1)");
@@ -222,9 +270,9 @@ CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
   };
   auto* search = verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
   search->add_option("--context", a.context, "Search this folder of documents and code in place of the rules; may be repeated")->option_text("DIR")->allow_extra_args(false);
-  search->add_option("--count", a.count, "With --context: passages at most")->check(CLI::PositiveNumber)->capture_default_str();
+  search->add_option("--count", a.count, "With --context: passages at most")->check(numbers().whole_positive)->capture_default_str();
   auto* cases = verb("cases", "Moves that won in runs of the store: before, after, finding, gain, GPU", "words", "Words that a case must hold; without words: all", false);
-  cases->add_option("--count", a.count, "Cases at most, largest gain first")->check(CLI::PositiveNumber)->capture_default_str();
+  cases->add_option("--count", a.count, "Cases at most, largest gain first")->check(numbers().whole_positive)->capture_default_str();
   cases->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
   verb("show", "One rule with its example", "id", "The rule's id", true);
   verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
@@ -282,7 +330,7 @@ CLI::App* add(CLI::App& app, CiArguments& a) {
   ci->add_option("--name", a.name, "Name of the record; default: of task and candidate");
   ci->add_option("--gpu", a.gpu, "GPU data sheet of the record; default: the task's");
   ci->add_flag("--only-correctness", a.only_correctness, "The record judges correctness alone");
-  ci->add_option("--slower", a.slower, "A longer time by more than this part is a regression")->check(CLI::NonNegativeNumber)->capture_default_str();
+  ci->add_option("--slower", a.slower, "A longer time by more than this part is a regression")->check(numbers().not_negative)->capture_default_str();
   ci->add_option("--junit", a.junit, "Write a JUnit report to this file");
   ci->add_flag("--json", a.json, "Print JSON (schema kforge.ci-report/1)");
   ci->footer("Examples:\n  kforge ci kernels/ci --record kernels/softmax/task.toml kernels/softmax/fast.cu\n  kforge ci kernels/ci --junit ci.xml");
@@ -325,6 +373,8 @@ Invocation parse_arguments(int argc, const char* const* argv) {
     words.assign(parts.ours.rbegin(), parts.ours.rend());
     words.emplace_back("run");
   }
+  refuse_empty_words(app);
+  if (const std::string why = words.empty() ? "" : unknown_command(app, words.back()); !why.empty()) return Finished{2, "", "kforge: " + why + "\nRun with --help for more information.\n"};
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

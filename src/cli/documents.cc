@@ -39,7 +39,12 @@ Expected<Document> parse(const std::string& text, const std::string& file) {
 
 Expected<Document> read_document(const std::string& name, const std::string& store) {
   std::error_code ignored;
-  if (name != "-" && !std::filesystem::is_regular_file(name, ignored)) {
+  const bool is_file = std::filesystem::is_regular_file(name, ignored) || std::filesystem::is_fifo(name, ignored) || std::filesystem::is_character_file(name, ignored);
+  if (name != "-" && !is_file) {
+    // Names of runs hold neither; what does was meant as a file, and no store is needed to say that there is none.
+    if (name.find_first_of("/.") != std::string::npos)
+      return fail(ErrorCode::bad_input, std::filesystem::is_directory(name, ignored) ? "this is a folder, and a document is wanted" : "there is no such file", {name, 0, 0},
+                  "kforge check TASK CANDIDATE --json writes a verdict, kforge runs lists the runs");
     auto run = load_run(store, name);
     if (!run) return Unexpected(run.error());
     return Document(std::move(*run));

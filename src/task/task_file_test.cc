@@ -108,6 +108,15 @@ TEST(TaskFile, EveryMistakeIsNamedWithItsPlace) {
       {"function = \"softmax\"", "function = \"soft max\"", 50, 12, "'soft max' is no C function name", "letter"},
       {"function = \"softmax\"", "function = \"int\"", 50, 12, "reserved word", ""},
       {"[\"workspace\"]", "[\"workspaces\"]", 51, 10, "unknown permission 'workspaces'", "'workspace'"},
+      {"abs = 0.0", "abs = inf", 39, 7, "not finite", ""},
+      {"rel = 0.0", "rel = -1e-3", 40, 7, "is negative", ""},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"-O2\", \"-o\"]", 54, 17, "'-o' is the build's own to choose", "[hardware]"},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"-arch=sm_75\"]", 54, 10, "'-arch=sm_75' is the build's own", ""},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"--keep-dir\", \"/\"]", 54, 10, "'--keep-dir' is the build's own", ""},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"other.cu\"]", 54, 10, "'other.cu' is no option of nvcc", "a string of its own"},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"-I\"]", 54, 10, "'-I' lacks its value", ""},
+      {"flags = [\"--use_fast_math\"]", "flags = [\"-DX=1\\n2\"]", 54, 10, "a line break", ""},
+      {"flags = [\"--use_fast_math\"]", "flags = \"-O2\"", 54, 9, "an array is expected", ""},
       {"share = 0.41", "share = 41", 59, 9, "more than the whole", ""},
       {"\"compute.issue\" = \"advice\"", "\"compute.isue\" = \"advice\"", 62, 1, "unknown contract 'compute.isue'", "'compute.issue'"},
       {"\"compute.issue\" = \"advice\"", "compute.issue = \"advice\"", 62, 1, "unknown contract 'compute'", "quotes"},
@@ -135,6 +144,12 @@ TEST(TaskFile, EveryMistakeIsNamedWithItsPlace) {
     EXPECT_THAT(error.hint, HasSubstr(mistake.hint)) << mistake.to;
     EXPECT_FALSE(error.hint.empty()) << to_string(error);
   }
+}
+
+TEST(TaskFile, FlagsMayHaveValuesOfTheirOwn) {
+  const auto task = parse_task(replaced(std::string(kSampleTask), "flags = [\"--use_fast_math\"]", "flags = [\"-I\", \"include\", \"-DTILE=32\", \"-Xptxas\", \"-v\", \"--use_fast_math\", \"-maxrregcount=64\"]"), "task.toml");
+  ASSERT_TRUE(task) << to_string(task.error());
+  EXPECT_EQ(task->flags.size(), 7u);
 }
 
 TEST(TaskFile, StridesAreCheckedAgainstTheShape) {

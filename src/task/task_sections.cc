@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "task/build_flags.h"
 #include "task/contract_ids.h"
 #include "task/dtype_convert.h"
 #include "task/expression.h"
@@ -365,9 +366,7 @@ constexpr std::array<Field<Draft>, 3> kInterfaceFields{{
      }},
 }};
 
-constexpr std::array<Field<Draft>, 1> kBuildFields{{
-    {"flags", false, [](const TomlValue& v, Draft& d, const Reading&) { return put(read_texts(v), d.task.flags); }},
-}};
+constexpr std::array<Field<Draft>, 1> kBuildFields{{{"flags", false, [](const TomlValue& v, Draft& d, const Reading&) { return put(read_flags(v), d.task.flags); }}}};
 
 constexpr std::array<Field<Program>, 2> kProgramFields{{
     {"total_us", true,

@@ -1,0 +1,84 @@
+// Exit codes of the command line for calls that can do nothing: 2 names the word at fault, 3 what is missing here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/paths.h"
+#include "base/process.h"
+
+namespace kforge {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kTask = KFORGE_SOURCE_DIR "/examples/softmax/task.toml", kCandidate = KFORGE_SOURCE_DIR "/examples/softmax/good.cu";
+
+ProcessResult kforge(std::vector<std::string> words) {
+  ProcessRequest request;
+  request.arguments = {(executable_folder() / "kforge").string()};
+  request.arguments.insert(request.arguments.end(), words.begin(), words.end());
+  const auto result = run_process(request);
+  EXPECT_TRUE(result);
+  return result ? *result : ProcessResult{};
+}
+
+struct Call { const char* name; std::vector<std::string> words; int exit_status; const char* message; };
+class Calls : public ::testing::TestWithParam<Call> {};
+
+TEST_P(Calls, AreAnsweredAsDesigned) {
+  const ProcessResult result = kforge(GetParam().words);
+  EXPECT_EQ(result.exit_status, GetParam().exit_status) << result.err;
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr(GetParam().message));
+}
+
+std::vector<Call> calls() {
+  std::vector<Call> out = {
+      {"misspelt_command", {"chek", kTask}, 2, "there is no command 'chek'; did you mean 'check'?"},
+      {"no_command_at_all", {"zzzzzzzz"}, 2, "the commands are"},
+      {"kernel_alone", {"mine.cu"}, 2, "kforge check TASK.toml mine.cu"},
+      {"empty_word", {""}, 2, "there is no command ''"},
+      {"swapped", {"check", kCandidate, kTask}, 2, "the task file comes first: kforge check"},
+      {"candidate_alone", {"check", kCandidate}, 2, "the task file comes first: kforge check TASK.toml"},
+      {"missing_task", {"check", "nothere.toml"}, 2, "nothere.toml"},
+      {"missing_candidate", {"check", kTask, "nothere.cu"}, 2, "nothere.cu"},
+      {"plan_missing_task", {"plan", "nothere.toml"}, 2, "nothere.toml"},
+      {"report_missing_file", {"report", "nothere.json"}, 2, "nothere.json: there is no such file"},
+      {"report_folder", {"report", "/tmp/"}, 2, "this is a folder"},
+      {"explain_missing_file", {"explain", "./nothere"}, 2, "./nothere: there is no such file"},
+      {"explain_empty", {"explain", ""}, 2, "an empty argument"},
+  };
+  struct Option { const char* command; const char* option; bool whole; };
+  struct Bad { const char* name; const char* text; bool of_reals; };
+  for (const Option& option : {Option{"check", "--seed", true}, Option{"check", "--call-seconds", false}, Option{"check", "--time-seconds", false}, Option{"check", "--call-instructions", true},
+                               Option{"check", "--measure-instructions", true}, Option{"check", "--jobs", true}, Option{"optimize", "--budget-seconds", false}, Option{"optimize", "--candidates", true},
+                               Option{"optimize", "--stagnation", true}, Option{"optimize", "--seed", true}, Option{"optimize", "--jobs", true}, Option{"bench", "--time-seconds", false}}) {
+    for (const Bad& bad : {Bad{"nan", "nan", true}, Bad{"inf", "inf", true}, Bad{"negative", "-1", true}, Bad{"empty", "", true}, Bad{"trailing", "12x", true}, Bad{"space", " 12", true}, Bad{"overflow", "1e999", true},
+                           Bad{"above_64_bits", "18446744073709551616", false}, Bad{"fraction", "1.5", false}, Bad{"hexadecimal", "0x10", false}}) {
+      if (!option.whole && !bad.of_reals) continue;
+      out.push_back({"", {option.command, kTask, std::string(option.option) + "=" + bad.text}, 2, option.option});
+    }
+  }
+  for (const char* option : {"--gpu", "--device", "--out"}) out.push_back({"", {"check", kTask, kCandidate, option, ""}, 2, option});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, Calls, ::testing::ValuesIn(calls()), [](const auto& call) {
+  std::string name = *call.param.name ? call.param.name : std::to_string(call.index) + call.param.words[0] + call.param.message;
+  std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; });
+  return name;
+});
+
+TEST(Stdout, ThatIsFullIsAnError) {
+  for (const char* words : {"gpus", "gpus --json", "doctor --json", "--help"}) {
+    ProcessRequest request;
+    request.arguments = {"/bin/sh", "-c", (executable_folder() / "kforge").string() + " " + words + " > /dev/full"};
+    const auto result = run_process(request);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->exit_status, 3) << words;
+    EXPECT_THAT(result->err, HasSubstr("stdout takes no more")) << words;
+  }
+}
+
+}  // namespace
+}  // namespace kforge
