@@ -111,8 +111,8 @@ CLI::App* add(CLI::App& app, ProfileArguments& a) {
   profile->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
   profile->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
   profile->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
-      ->check(CLI::PositiveNumber)->capture_default_str();
-  profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
+      ->check(numbers().whole_positive)->capture_default_str();
+  profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->check(numbers().whole)->capture_default_str();
   profile->add_flag("--all", a.all, "Print every metric of each kernel");
   profile->add_flag("--json", a.json, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
   profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu");
@@ -201,9 +201,9 @@ CLI::App* add(CLI::App& app, McpArguments& a) {
   mcp->add_option("--root", a.options.roots, "Task files and candidates are read below this folder only; may be repeated; default: the current folder")->option_text("DIR")->allow_extra_args(false);
   mcp->add_option("--context", a.options.context, "Folder of documents and code for search_context; may be repeated")->option_text("DIR")->allow_extra_args(false);
   auto* http = mcp->add_flag("--http", a.http, "Serve HTTP on 127.0.0.1 in place of standard input and output");
-  mcp->add_option("--port", a.options.port, "With --http: the port; 0 takes a free one and says it")->capture_default_str()->needs(http);
+  mcp->add_option("--port", a.options.port, "With --http: the port; 0 takes a free one and says it")->check(numbers().whole)->capture_default_str()->needs(http);
   mcp->add_option("--token-file", a.token_file, "With --http: requests must carry this file's one line as bearer token; $KFORGE_MCP_TOKEN does the same")->needs(http);
-  mcp->add_option("--calls", a.options.calls, "Tool calls that run at once; further ones wait")->check(CLI::PositiveNumber)->capture_default_str();
+  mcp->add_option("--calls", a.options.calls, "Tool calls that run at once; further ones wait")->check(numbers().whole_positive)->capture_default_str();
   mcp->add_option("--store", a.options.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
   mcp->footer("Examples:\n  kforge mcp --root ~/kernels --context ~/cuda-docs\n  kforge mcp --http --port 7800");
   return mcp;
