@@ -1,6 +1,7 @@
 // LaunchLog to JSON and back, for the way from the worker to its parent. The worker's process is the candidate's: what comes
 // back may be anything, so reading checks every key, type and size, and never throws. Each structure's fields are listed once,
-// in a `fields` function that both directions use.
+// in a `fields` function that both directions use. Most lines of a right kernel have nothing to show and most counts are zero: an example that
+// is not there is null, and zeros at the end of a list of fixed length are left out.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -95,6 +96,7 @@ Json write(T value) { return value; }
 Json write(double value) { return std::isfinite(value) ? value : 0.0; }   // JSON has no others
 template <class T> requires std::is_enum_v<T>
 Json write(T value) { return static_cast<std::uint64_t>(value); }
+Json write(const RequestExample& value);
 template <class T> requires std::is_class_v<T>
 Json write(const T& value);
 template <class T>
@@ -105,8 +107,9 @@ Json write(const std::vector<T>& values) {
 }
 template <class T, std::size_t n>
 Json write(const std::array<T, n>& values) {
+  const auto end = std::find_if(values.rbegin(), values.rend(), [](const T& value) { return value != T{}; }).base();
   Json list = Json::array();
-  for (const T& value : values) list.push_back(write(value));
+  for (auto value = values.begin(); value != end; ++value) list.push_back(write(*value));
   return list;
 }
 
@@ -116,12 +119,15 @@ struct Writer {
   void operator()(const char* key, const T& value) { object[key] = write(value); }
 };
 
-template <class T> requires std::is_class_v<T>
-Json write(const T& value) {
+template <class T>
+Json object_of(const T& value) {
   Writer writer;
   fields(writer, const_cast<T&>(value));   // a Writer only reads
   return std::move(writer.object);
 }
+template <class T> requires std::is_class_v<T>
+Json write(const T& value) { return object_of(value); }
+Json write(const RequestExample& value) { return value.present() ? object_of(value) : Json(); }
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -188,13 +194,20 @@ struct Reader {
   }
   template <class T, std::size_t n>
   bool read(const Json& json, std::array<T, n>& values) {
-    if (!json.is_array() || json.size() != n) return wrong("a list of the right length");
-    for (std::size_t i = 0; i < n; ++i)
+    if (!json.is_array() || json.size() > n) return wrong("a list of the right length");
+    values = {};
+    for (std::size_t i = 0; i < json.size(); ++i)
       if (!read(json[i], values[i])) return inside("[" + std::to_string(i) + "]");
     return true;
   }
+  bool read(const Json& json, RequestExample& value) {
+    value = {};
+    return json.is_null() || read_object(json, value);
+  }
   template <class T> requires(std::is_class_v<T> && !std::is_same_v<T, std::string>)
-  bool read(const Json& json, T& value) {
+  bool read(const Json& json, T& value) { return read_object(json, value); }
+  template <class T>
+  bool read_object(const Json& json, T& value) {
     if (!json.is_object()) return wrong("an object");
     bool good = true;
     std::size_t known = 0;

@@ -67,6 +67,24 @@ TEST(LaunchLogJson, AFullLogComesBackTheSame) {
   EXPECT_EQ(back.coverage[0].host_written, 4u);
 }
 
+TEST(LaunchLogJson, WhatWasNotSeenTakesNoRoom) {
+  LaunchLog log, back;
+  log.kernels.resize(1);
+  log.kernels[0].lines.resize(1);
+  log.kernels[0].lines[0].counters.values[2] = 7;
+  const std::string text = to_json(log);
+  EXPECT_THAT(text, HasSubstr("\"counters\":{\"values\":[0,0,7]}"));
+  EXPECT_THAT(text, HasSubstr("\"worst_global\":null"));
+  back.kernels.resize(1);
+  back.kernels[0].lines.resize(1);
+  back.kernels[0].lines[0].counters.values.fill(5);
+  back.kernels[0].lines[0].worst_global.active_mask = 5;
+  std::string error;
+  ASSERT_TRUE(from_json(text, back, error)) << error;
+  EXPECT_EQ(back.kernels[0].lines[0].counters, log.kernels[0].lines[0].counters);
+  EXPECT_FALSE(back.kernels[0].lines[0].worst_global.present());
+}
+
 TEST(LaunchLogJson, BytesThatAreNoTextDoNotStopIt) {
   LaunchLog log, back;
   log.output = "\xff\xfe";
@@ -101,6 +119,8 @@ TEST(LaunchLogJson, WhatIsNoLogIsRefusedWithItsPlace) {
       {replaced(good, "\"returned\":-700", "\"returned\":3000000000"), "log.returned: expected an integer of 32 bits"},
       {replaced(good, "\"launch_count\":9", "\"launch_count\":\"9\""), "log.kernels[0].launch_count"},
       {replaced(good, "\"independent_loads\":0.1", "\"independent_loads\":1e999"), ""},
+      {replaced(good, "\"again\":[18]", "\"again\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]"), "again: expected a list of the right length"},
+      {replaced(good, "\"worst_shared\":{", "\"worst_shared\":[{}],\"x\":{"), "worst_shared: expected an object"},
       {std::string(100000, '['), "nested"},
   };
   for (const auto& bad : cases) {
