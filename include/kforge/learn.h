@@ -29,8 +29,8 @@ std::string to_json(const std::vector<KnowledgeCase>& cases);         // schema 
 //
 // Records (schema kforge.training/1): every judged candidate with its task, source, PTX and a summary of it, profile, findings, move, outcome, reward.
 Expected<std::string> dataset_records(const std::string& store, const std::vector<std::string>& runs);
-// Preferences (schema kforge.preference/1): two candidates of one run that were made from the same kernel, or one of them from the other, the better one
-// first. Better: right before wrong, then faster by at least 5% on the same device.
+// Preferences (schema kforge.preference/1): two candidates of one run that were made from the same kernel (or both from none), or one of them from the other,
+// the better one first. Better: right before wrong, then faster by at least 5% on the same device.
 Expected<std::string> dataset_preferences(const std::string& store, const std::vector<std::string>& runs);
 
 }  // namespace kforge

@@ -110,7 +110,7 @@ Expected<std::string> preferences_of(store::Store& store, const store::RunRow& r
     if (!chosen.judged) continue;
     std::size_t pairs = 0;
     for (const Entry& rejected : journal->entries()) {
-      const bool siblings = !chosen.candidate.parent.empty() && chosen.candidate.parent == rejected.candidate.parent;
+      const bool siblings = chosen.candidate.parent == rejected.candidate.parent;   // without a parent: both answer the task itself
       const bool kin = siblings || chosen.candidate.parent == rejected.candidate.id || rejected.candidate.parent == chosen.candidate.id;
       if (!rejected.judged || &chosen == &rejected || !kin || pairs == kMostPairsOfOne || !is_preferred(chosen.standing, rejected.standing)) continue;
       ++pairs;

@@ -1,7 +1,9 @@
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -170,6 +172,22 @@ TEST_F(ContextFolder, PdfIsReadWherePdftotextIsThere) {
   auto index = open();
   if (find_program("pdftotext")) EXPECT_THAT(files(index.search("roofline needle", 5)), ElementsAre("paper.pdf"));
   else EXPECT_THAT(index.notes(), ElementsAre(HasSubstr("poppler-utils")));
+}
+
+TEST_F(ContextFolder, NoBytesBreakTheReaderOfPages) {
+  constexpr unsigned kSeed = 11;
+  std::mt19937 random(kSeed);
+  const std::vector<std::string> pieces{"<div>", "</div>", "<p", ">", "<pre>", "\n", "&amp;", "&#x110000;", "<table><tr><td>", "</table>", "<!--", "-->", "<script>", "</script>", "word ", "<svg>", "<template>", "\xff\xc3", "<h2>", "<li>", "'\"", "<![CDATA["};
+  for (int i = 0; i < 500; ++i) {
+    std::string page;
+    for (unsigned length = random() % 200; length > 0; --length) page += pieces[random() % pieces.size()];
+    const auto lines = html_lines(page, "page.html");
+    ASSERT_TRUE(lines) << "seed " << kSeed << ", round " << i;
+    int before = 0;
+    for (const ContextLine& line : *lines) before = std::max(before, line.number);
+    EXPECT_LE(before, 1 + std::count(page.begin(), page.end(), '\n'));
+    static_cast<void>(cut_into_passages(*lines, ContextKind::html));
+  }
 }
 
 TEST_F(ContextFolder, LongLinesAndLongFilesBecomePassagesOfBoundedSize) {

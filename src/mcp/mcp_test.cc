@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,6 +41,26 @@ TEST(JsonRpc, NestingIsBoundedAndBracketsInTextsDoNotCount) {
 }
 
 TEST(JsonRpc, BytesThatAreNotUtf8AreReplaced) { EXPECT_EQ(to_text(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
+
+// Any bytes are a message or a refusal with a code of the standard.
+TEST(JsonRpc, NoBytesBreakTheReader) {
+  const std::string whole = R"({"jsonrpc":"2.0","id":"a\u00e9","method":"tools/call","params":{"name":"x","arguments":{"a":[1,-2.5e3,true,null,"\\"]}}})";
+  constexpr unsigned kSeed = 7;
+  std::mt19937 random(kSeed);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = whole;
+    for (unsigned change = random() % 4 + 1; change > 0; --change) {
+      const std::size_t at = random() % text.size();
+      if (random() % 3 == 0) text.erase(at, random() % 5);
+      else if (random() % 2 == 0) text[at] = static_cast<char>(random());
+      else text.insert(at, 1, "{}[]\",:\\\0\xff"[random() % 10]);
+      if (text.empty()) text = "x";
+    }
+    const auto message = read_message(text);
+    if (!message) EXPECT_THAT(message.error().error.code, ::testing::AnyOf(kParseError, kInvalidRequest, kInvalidParams)) << "seed " << kSeed << ", round " << i;
+    else static_cast<void>(to_text(result_message(message->id, message->params)));
+  }
+}
 
 Headers with(std::map<std::string, std::string> headers) {
   return [headers](const char* name) {

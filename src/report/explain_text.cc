@@ -1,4 +1,6 @@
 // The walk through a run for those who learn CUDA: what was wrong and at which line, why that is slow on this GPU, what changed, what it gained.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -37,8 +39,9 @@ std::string indented(std::string_view text) {
 }
 
 // The fault, its place in the source, and why it costs what it costs here.
-std::string fault_text(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet, const Painter& paint) {
+std::string fault_text(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet, bool told, const Painter& paint) {
   std::string out = line(paint, "seen", fmt::format("{}: {}{}", finding.contract, finding.message, finding.line > 0 ? fmt::format(" (line {})", finding.line) : ""));
+  if (told) return out;   // above, with all that belongs to it
   if (!finding.measured.empty()) out += line(paint, "measured", finding.measured + (finding.required.empty() ? "" : ", required " + finding.required));
   for (const NumberedLine& l : lines_around(source, finding.line)) {
     const std::string text = fmt::format("  {:>6} | {}", l.number, printable(l.text));
@@ -54,16 +57,24 @@ std::string start_text(const Standing& s, const std::optional<hardware::DataShee
   std::size_t shown = 0;
   for (const Finding& finding : s.baseline->verdict.findings) {
     if (shown++ == kFaultsOfStart) break;
-    out += fault_text(finding, s.baseline->candidate.source, sheet, paint);
+    out += fault_text(finding, s.baseline->candidate.source, sheet, false, paint);
   }
   if (const auto& time = s.baseline->verdict.time; time && !time->bottleneck.empty()) out += line(paint, "held by", time->bottleneck);
   return out;
 }
 
-std::string step_text(const StoryStep& step, int number, const std::optional<hardware::DataSheet>& sheet, const Painter& paint) {
+bool is_told(const Finding* finding, const Standing& s) {
+  if (!s.baseline) return false;
+  const auto& findings = s.baseline->verdict.findings;
+  for (std::size_t i = 0; i < std::min(kFaultsOfStart, findings.size()); ++i)
+    if (&findings[i] == finding) return true;
+  return false;
+}
+
+std::string step_text(const StoryStep& step, int number, const Standing& s, const std::optional<hardware::DataSheet>& sheet, const Painter& paint) {
   std::string out = heading(paint, fmt::format("Step {}: {}", number, printable(move_title(step.tried->candidate))));
   if (step.before && !step.descends) out += line(paint, "from", "a new line: it is not made from the kernel before it");
-  for (const Finding* finding : step.answered) out += fault_text(*finding, step.before->candidate.source, sheet, paint);
+  for (const Finding* finding : step.answered) out += fault_text(*finding, step.before->candidate.source, sheet, is_told(finding, s), paint);
   const std::string& answers = step.tried->candidate.move.answers;
   if (step.answered.empty() && sheet && !hardware_reason(answers, *sheet).empty()) out += line(paint, "answers", answers) + line(paint, "why here", hardware_reason(answers, *sheet));
   if (step.rule) out += line(paint, "rule", step.rule->id + ": " + step.rule->title) + indented(step.rule->why) + line(paint, "what to do", " ") + indented(step.rule->what_to_do);
@@ -86,7 +97,7 @@ std::string explain_text(const RunRecord& run, const TextOptions& options) {
   if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), s.start_fault.empty() ? time_text(s.baseline_us) : "which is wrong: " + s.start_fault));
   out += start_text(s, sheet, paint);
   int number = 0;
-  for (const StoryStep& step : story_of(run)) out += step_text(step, ++number, sheet, paint);
+  for (const StoryStep& step : story_of(run)) out += step_text(step, ++number, s, sheet, paint);
   if (number == 0) out += "\nNo step: nothing was accepted that beats the start.\n";
   if (const auto attempts = did_not_help(run, kFailedAttempts); !attempts.empty()) {
     out += heading(paint, "What did not help");

@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "report/axis.h"
 #include "report/audit.h"
 #include "report/figures.h"
 #include "report/html.h"
+#include "report/lesson.h"
 #include "report/plots.h"
 #include "report/sample_run_test.h"
 #include "report/story.h"
@@ -23,6 +25,7 @@ namespace {
 
 using report::kHostile;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;
@@ -54,6 +57,23 @@ TEST(Report, ExplainTellsRuleChangeAndGainOfEachStep) {
   const std::string text = explain_text(report::sample_run(), {});
   EXPECT_THAT(text, AllOf(HasSubstr("Step 1: one block a row"), HasSubstr("rule          coalesce-lanes"), HasSubstr("32-byte sectors"), HasSubstr("4.32x (expected 4.00x)"), HasSubstr("Reading the winner in five steps")));
   EXPECT_THAT(text, HasSubstr("+  __shared__ float s[256];"));
+}
+
+TEST(Report, ExplainTeachesTheFaultItsPlaceItsReasonAndItsWords) {
+  const RunRecord run = report::sample_run();
+  for (const std::string& text : {explain_text(run, {}), to_html(run)})
+    EXPECT_THAT(text, AllOf(HasSubstr("Where it started"), HasSubstr("4194304 sectors where 524288 would do"), HasSubstr("why here"), HasSubstr("moves at most 4800 GB/s"), HasSubstr("What did not help"), HasSubstr("32 bytes of memory: the least that a request moves"))) << text;
+  const std::string text = explain_text(run, {});
+  const auto source = split_lines(run.tried[0].candidate.source);
+  ASSERT_GE(source.size(), 10u);
+  EXPECT_THAT(text, HasSubstr("10 | " + std::string(source[9])));   // the line of the finding
+  EXPECT_EQ(text.find("moves at most 4800"), text.rfind("moves at most 4800")) << "what was told of the start is not told again";
+}
+
+TEST(Report, WordsAreExplainedWhereTheyStandAlone) {
+  std::vector<std::string> words;
+  for (const report::Word& word : report::words_in("Two warps; a shared memory BANK, no banknote")) words.emplace_back(word.word);
+  EXPECT_THAT(words, ElementsAre("bank", "shared memory", "warp"));
 }
 
 TEST(Html, NeedsNoNetworkAndRunsNoScript) {
