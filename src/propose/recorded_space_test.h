@@ -56,15 +56,26 @@ inline RecordedSpace read_recorded_space(const std::string& text) {
   return out;
 }
 
-// What the template's estimate says of each point; empty where it says nothing.
+// What the template's estimate says of each point, parameters that are younger than the recording being at their defaults; empty where it says
+// nothing.
 inline std::vector<double> prior_of(const RecordedSpace& recorded, const task::Task& task, const std::string& made) {
   const auto sheet = hardware::find_sheet(task.gpu);
   if (!sheet) return {};
   Plan plan;
   plan.guess.pattern = task.pattern;
-  for (const Applied& applied : applied_templates(task, *sheet, plan))
-    if (applied.made.name == made) return Estimator(applied, task, *sheet, task.pattern).of(recorded.space);
-  return {};
+  std::vector<double> out;
+  for (const Applied& applied : applied_templates(task, *sheet, plan)) {
+    if (applied.made.name != made) continue;
+    const Estimator estimator(applied, task, *sheet, task.pattern);
+    for (std::size_t point = 0; point < recorded.space.size(); ++point) {
+      Values values = recorded.space.values(point);
+      for (const TemplateParameter& p : applied.made.parameters) values.emplace(p.name, p.standard);
+      const auto us = estimator.us(values);
+      if (!us) return {};
+      out.push_back(*us);
+    }
+  }
+  return out;
 }
 
 struct Replay {

@@ -170,6 +170,7 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   out.texts["epilogue_loads"] = lines(loads, 2);
   out.texts["out_pack"] = fmt::format("Pack<{}, kWidth> {}_pack;", out_type, out_name);
   out.texts["epilogue"] = lines(inside, 4);
+  out.texts["operand_type"] = task::cuda_type(tensor_of(task, product->left).dtype);
   out.texts["left"] = names(product->left);
   out.texts["right"] = names(product->right);
   out.texts["out"] = out_name;
@@ -184,6 +185,7 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   for (const auto& tensor : task.tensors) {
     Binding row;
     row.texts["name"] = names(tensor.name);
+    row.texts["type"] = task::cuda_type(tensor.dtype);
     out.lists["vector_pointers"].push_back(row);
   }
   out.numbers["rows"] = product->rows;
@@ -191,6 +193,22 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   out.numbers["depth"] = product->depth;
   out.numbers["batches"] = product_of(product->batches);
   return out;
+}
+
+std::optional<Binding> bind_gemm_mma(const Computation& computation, const std::vector<std::string>& taken) {
+  using task::Dtype;
+  auto bound = bind_gemm(computation, taken);
+  if (!bound) return std::nullopt;
+  const FileNames names(computation.task, taken);
+  Dtype operands[2] = {};
+  for (const auto& tensor : computation.task.tensors) {
+    if (names(tensor.name) == bound->texts["left"]) operands[0] = tensor.dtype;
+    if (names(tensor.name) == bound->texts["right"]) operands[1] = tensor.dtype;
+    if (tensor.dtype == Dtype::f64) return std::nullopt;   // its products are not f32's
+  }
+  if (operands[0] != operands[1] || (operands[0] != Dtype::f16 && operands[0] != Dtype::bf16)) return std::nullopt;
+  bound->texts["mma_type"] = task::name(operands[0]);
+  return bound;
 }
 
 }  // namespace kforge::propose

@@ -114,6 +114,7 @@ class ElementWise {
       }
       Binding row = pointer_row(task_, names_, tensor);
       row.texts["offset"] = offset;
+      row.texts["load"] = offset == "first" ? "load_once" : "load";   // a broadcast operand is read again
       out.lists["inputs"].push_back(row);
       out.lists["pointers"].push_back(row);
       inside.push_back(local_line(task_, names_, tensor, fmt::format("in.{}.at[e]", names_(tensor))));
@@ -201,12 +202,12 @@ std::optional<Binding> bind_transpose(const Computation& computation, const std:
   const EmittedTerms emitted = emit({store.value}, task, emit_names);
   const bool copies = store.value->kind == Kind::load && tensor_of(task, moved).dtype == tensor_of(task, store.tensor).dtype;
   std::vector<std::string> inside, uniform;
-  if (!copies) inside.push_back(local_line(task, names, moved, "tile[j][i]"));
+  if (!copies) inside.push_back(local_line(task, names, moved, "element"));
   inside.insert(inside.end(), emitted.statements.begin(), emitted.statements.end());
   for (const std::string& name : singles) uniform.push_back(local_line(task, names, name, names(name) + "[0]"));
   out.texts["inside"] = lines(inside, 6);
   out.texts["uniform_loads"] = lines(uniform, 2);
-  out.texts["value"] = copies ? "tile[j][i]" : stored(emitted.values[0], tensor_of(task, store.tensor).dtype);
+  out.texts["value"] = copies ? "element" : stored(emitted.values[0], tensor_of(task, store.tensor).dtype);
   out.texts["in"] = names(moved);
   out.texts["out"] = names(store.tensor);
   out.texts["in_type"] = task::cuda_type(tensor_of(task, moved).dtype);

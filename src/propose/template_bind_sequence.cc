@@ -152,6 +152,7 @@ std::optional<Binding> bind_histogram(const Computation& computation, const std:
   out.texts["count"] = extent_text(product_of(extents), task, names);
   out.texts["bins"] = extent_text(extents_of(target)[0], task, names);
   out.flags["clears"] = clears;
+  out.flags["is_count"] = integer_of(counting.value) == std::optional<std::int64_t>(1);
   out.numbers["count"] = product_of(extents);
   out.numbers["bins"] = extents_of(target)[0];
   out.numbers["input_bytes"] = number_term(widest);

@@ -7,38 +7,12 @@
 #include "propose/template_binding.h"
 #include "propose/template_emit.h"
 #include "propose/template_rows.h"
+#include "propose/template_stencil.h"
 
 namespace kforge::propose {
 namespace {
 
 using Kind = Term::Kind;
-
-constexpr std::int64_t kMaxRadius = 16;
-
-// d of "v + d", of that between 0 and extent - 1; nothing for anything else.
-std::optional<std::int64_t> offset_of(const TermPtr& term, const std::string& variable, const TermPtr& extent) {
-  if (term->kind == Kind::index && term->text == variable) return 0;
-  if (term->kind == Kind::binary && (term->text == "+" || term->text == "-")) {
-    const auto base = offset_of(term->args[0], variable, extent);
-    const auto step = integer_of(term->args[1]);
-    if (base && step) return *base + (term->text == "+" ? *step : -*step);
-    const auto other = offset_of(term->args[1], variable, extent);
-    const auto first = integer_of(term->args[0]);
-    if (other && first && term->text == "+") return *first + *other;
-    return std::nullopt;
-  }
-  if (term->kind != Kind::call) return std::nullopt;
-  const auto is_last = [&](const TermPtr& t) { return same_extent(binary_term("+", t, number_term(1)), extent); };
-  const auto is_zero = [](const TermPtr& t) { return integer_of(t) == std::optional<std::int64_t>(0); };
-  if (term->text == "clamp" && is_zero(term->args[1]) && is_last(term->args[2])) return offset_of(term->args[0], variable, extent);
-  if (term->text != "min" && term->text != "max") return std::nullopt;
-  // min(max(v, 0), last), in either order and with either half alone.
-  for (int own = 0; own < 2; ++own) {
-    const TermPtr& bound = term->args[static_cast<std::size_t>(1 - own)];
-    if (term->text == "min" ? is_last(bound) : is_zero(bound)) return offset_of(term->args[static_cast<std::size_t>(own)], variable, extent);
-  }
-  return std::nullopt;
-}
 
 struct Halo {
   std::int64_t left = 0, right = 0, above = 0, below = 0;
@@ -78,8 +52,8 @@ class Stencil {
     const std::size_t n = own.size();
     for (std::size_t k = 0; k + 2 < n; ++k)
       if (load->args[k]->kind != Kind::index || load->args[k]->text != index_[k]) return false;
-    const auto dy = offset_of(load->args[n - 2], index_[n - 2], own[n - 2]), dx = offset_of(load->args[n - 1], index_[n - 1], own[n - 1]);
-    if (!dy || !dx || std::abs(*dy) > kMaxRadius || std::abs(*dx) > kMaxRadius) return false;
+    const auto dy = stencil_offset(load->args[n - 2], index_[n - 2], own[n - 2]), dx = stencil_offset(load->args[n - 1], index_[n - 1], own[n - 1]);
+    if (!dy || !dx || std::abs(*dy) > kMaxStencilRadius || std::abs(*dx) > kMaxStencilRadius) return false;
     if (image_.empty()) image_ = load->text;
     if (load->text != image_) {   // another tensor, at the element itself
       if (*dy != 0 || *dx != 0) return false;

@@ -23,8 +23,9 @@ struct BinderRow {
   std::string_view name;
   Binder bind;
 };
-constexpr std::array<BinderRow, 9> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
-                                              {"transpose", bind_transpose}, {"scan", bind_scan}, {"histogram", bind_histogram}, {"gemm", bind_gemm}, {"stencil", bind_stencil}}};
+constexpr std::array<BinderRow, 11> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
+                                              {"transpose", bind_transpose}, {"scan", bind_scan}, {"histogram", bind_histogram}, {"gemm", bind_gemm}, {"stencil", bind_stencil},
+                                              {"march", bind_march}, {"gemm_mma", bind_gemm_mma}}};
 
 // Words that generated text uses besides those of the template.
 constexpr std::array<std::string_view, 44> kTextWords{
@@ -34,8 +35,11 @@ constexpr std::array<std::string_view, 44> kTextWords{
 
 bool is_text_word(const std::string& name) {
   if (std::find(kTextWords.begin(), kTextWords.end(), name) != kTextWords.end()) return true;
-  // Locals: t0, r12.
-  return name.size() > 1 && (name[0] == 't' || name[0] == 'r' || name[0] == 'e') && std::all_of(name.begin() + 1, name.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+  // Locals: t0, r12, line3.
+  const std::size_t digits = name.find_first_of("0123456789");
+  constexpr std::array<std::string_view, 6> kPrefixes{"t", "r", "e", "s", "f", "line"};
+  return digits != std::string::npos && std::find(kPrefixes.begin(), kPrefixes.end(), std::string_view(name).substr(0, digits)) != kPrefixes.end() &&
+         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(digits), name.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
 }
 
 std::string headers_of(const task::Task& task) {

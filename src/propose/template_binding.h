@@ -76,6 +76,8 @@ std::optional<Binding> bind_transpose(const Computation&, const std::vector<std:
 std::optional<Binding> bind_scan(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_histogram(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_gemm(const Computation&, const std::vector<std::string>& taken);
+std::optional<Binding> bind_gemm_mma(const Computation&, const std::vector<std::string>& taken);   // operands of tensor cores
+std::optional<Binding> bind_march(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_stencil(const Computation&, const std::vector<std::string>& taken);
 
 }  // namespace kforge::propose

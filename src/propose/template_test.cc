@@ -17,6 +17,7 @@ namespace kforge::propose {
 namespace {
 
 std::string example(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/examples/" + name + "/task.toml"; }
+std::string headline(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/bench/headline/" + name + "/task.toml"; }
 std::string kernel_task(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/tests/kernels/" + name + "/task.toml"; }
 
 std::vector<std::string> names_for(const std::string& path, std::vector<std::string>* why = nullptr) {
@@ -33,7 +34,7 @@ std::vector<std::string> names_for(const std::string& path, std::vector<std::str
 TEST(Templates, AllParse) {
   const auto all = templates();
   ASSERT_TRUE(all) << to_string(all.error());
-  EXPECT_GE(all->size(), 9u);
+  EXPECT_GE(all->size(), 11u);
   for (const Template& made : *all) {
     EXPECT_NE(find_binder(made.binder), nullptr) << made.name << " " << made.binder;
     EXPECT_FALSE(made.parameters.empty()) << made.name;
@@ -59,12 +60,14 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(example("saxpy")), ElementsAre("elementwise"));
   EXPECT_THAT(names_for(example("scan")), ElementsAre("scan_lookback"));
   EXPECT_THAT(names_for(example("histogram")), ElementsAre("histogram"));
-  EXPECT_THAT(names_for(example("sobel")), ElementsAre("stencil_tile"));
+  EXPECT_THAT(names_for(example("sobel")), ElementsAre("stencil_march", "stencil_tile"));
   EXPECT_THAT(names_for(example("sgemm")), ElementsAre("gemm_simt"));
   EXPECT_THAT(names_for(kernel_task("argmax")), ElementsAre("row_fused"));
   EXPECT_THAT(names_for(kernel_task("gemv")), ElementsAre("row_fused"));
   EXPECT_THAT(names_for(kernel_task("batched_gemm")), ElementsAre("gemm_simt"));
-  EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_tile"));
+  EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_march", "stencil_tile"));
+  EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
+  EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
 }
@@ -96,7 +99,8 @@ TEST(Templates, DoNotApplyToOthersAndSayWhy) {
 
 TEST(Templates, RenderAtManyPointsWithoutALeftOverTag) {
   const auto sheet = hardware::find_sheet("h200");
-  for (const std::string& path : {example("softmax"), example("sgemm"), example("sobel"), example("scan"), example("histogram"), example("reduction"), example("saxpy"), example("transpose"), kernel_task("argmax")}) {
+  for (const std::string& path : {example("softmax"), example("sgemm"), example("sobel"), example("scan"), example("histogram"), example("reduction"), example("saxpy"), example("transpose"), kernel_task("argmax"),
+                                   kernel_task("stencil3d"), headline("sobel"), headline("gemm_f16")}) {
     const auto task = task::read_task(path);
     ASSERT_TRUE(task) << to_string(task.error());
     Plan plan;
@@ -248,7 +252,7 @@ TEST(TemplateProposer, TakesEachParameterBackToItsDefault) {
   const auto applied = applied_templates(scene.task, scene.sheet, scene.plan);
   ASSERT_EQ(applied.size(), 1u);
   // group's default is more than 64 threads have: the nearest that the rules leave stands for it.
-  const Values values{{"threads", 64}, {"group", 32}, {"vector", 2}, {"packs", 8}, {"stream", 0}};
+  const Values values{{"threads", 64}, {"group", 32}, {"vector", 2}, {"packs", 8}, {"stages", 0}, {"stream", 0}};
   ASSERT_LT(applied[0].space.find(values), applied[0].space.size());
   const Candidate winner = *candidate_at(applied[0], values);
   const std::vector<Candidate> line = {winner};

@@ -11,7 +11,7 @@ using Real = {{{real}}};
 constexpr int kThreads = {{threads}};
 constexpr int kVector = {{vector}};
 constexpr int kUnroll = {{unroll}};
-constexpr bool kStream = {{stream}} == 1;
+constexpr int kStream = {{stream}};
 
 {{> pack}}
 
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads) elementwise_kernel({{{kernel_paramet
   const auto fetch = [&](auto width, [[maybe_unused]] long long first) {
     Inputs<decltype(width)::value> in;
 {{#inputs}}
-    in.{{name}} = load<decltype(width)::value>({{name}} + {{{offset}}});
+    in.{{name}} = {{{load}}}<decltype(width)::value>({{name}} + {{{offset}}});
 {{/inputs}}
     return in;
   };

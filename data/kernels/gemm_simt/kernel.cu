@@ -14,7 +14,7 @@ constexpr int kBuffers = {{buffers}};
 constexpr int kThreadsX = kTileN / kThreadN, kThreadsY = kTileM / kThreadM;
 constexpr int kThreads = kThreadsX * kThreadsY;
 constexpr int kPad = 4;
-constexpr bool kStream = false;
+constexpr int kStream = 0;
 
 {{> pack}}
 

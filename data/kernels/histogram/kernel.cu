@@ -14,7 +14,8 @@ constexpr int kThreads = {{threads}};
 constexpr int kCopies = {{copies}};
 constexpr int kVector = {{vector}};
 constexpr int kMaxBlocks = {{sheet_multiprocessors}} * {{blocks_per_sm}};
-constexpr bool kStream = false;
+constexpr int kUnroll = {{unroll}};
+constexpr int kStream = {{stream}};
 
 {{> pack}}
 
@@ -32,15 +33,17 @@ __global__ void __launch_bounds__(kThreads) clear_kernel(Count* bins, int bin_co
 }
 
 template <int kWidth>
-__global__ void __launch_bounds__(kThreads) histogram_kernel({{{kernel_parameters}}}, long long count, int bin_count) {
+__global__ void __launch_bounds__(kThreads, {{blocks_per_sm}}) histogram_kernel({{{kernel_parameters}}}, long long count, int bin_count) {
   extern __shared__ Count counts[];
   for (int i = threadIdx.x; i < bin_count * kCopies; i += kThreads) counts[i] = 0;
   __syncthreads();
   {{{uniform_loads}}}
+  // Known at run time only: additions of a constant 1 have an instruction of their own.
+  [[maybe_unused]] const Count one = static_cast<Count>(count > 0);
   const auto fetch = [&](auto width, long long first) {
     Inputs<decltype(width)::value> in;
 {{#inputs}}
-    in.{{name}} = load<decltype(width)::value>({{name}} + first);
+    in.{{name}} = load_once<decltype(width)::value>({{name}} + first);
 {{/inputs}}
     return in;
   };
@@ -48,12 +51,29 @@ __global__ void __launch_bounds__(kThreads) histogram_kernel({{{kernel_parameter
 #pragma unroll
     for (int e = 0; e < std::decay_t<decltype(in)>::kElements; ++e) {
       {{{inside}}}
-      atomicAdd(&counts[static_cast<int>({{{bin}}}) * kCopies + threadIdx.x % kCopies], static_cast<Count>({{{weight}}}));
+      atomicAdd(&counts[static_cast<int>({{{bin}}}) * kCopies + threadIdx.x % kCopies], {{^is_count}}static_cast<Count>({{{weight}}}){{/is_count}}{{#is_count}}{{#add_is_0}}1{{/add_is_0}}{{#add_is_1}}one{{/add_is_1}}{{/is_count}});
     }
   };
   const long long whole = count - count % kWidth;
-  const long long step = static_cast<long long>(gridDim.x) * kThreads * kWidth;
-  for (long long first = (static_cast<long long>(blockIdx.x) * kThreads + threadIdx.x) * kWidth; first < whole; first += step) visit(fetch(std::integral_constant<int, kWidth>(), first), first);
+  // The next elements are on their way while these are counted.
+  constexpr long long kStep = static_cast<long long>(kThreads) * kWidth;
+  const long long stride = gridDim.x * kStep * kUnroll;
+  Inputs<kWidth> in[kUnroll], next[kUnroll];
+  const auto fetch_all = [&](Inputs<kWidth> (&to)[kUnroll], long long first) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      if (first + u * kStep < whole) to[u] = fetch(std::integral_constant<int, kWidth>(), first + u * kStep);
+  };
+  long long first = blockIdx.x * kStep * kUnroll + static_cast<long long>(threadIdx.x) * kWidth;
+  fetch_all(in, first);
+  for (; first < whole; first += stride) {
+    fetch_all(next, first + stride);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      if (first + u * kStep < whole) visit(in[u], first + u * kStep);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) in[u] = next[u];
+  }
   if (blockIdx.x == 0 && threadIdx.x < count - whole) visit(fetch(std::integral_constant<int, 1>(), whole + threadIdx.x), whole + threadIdx.x);
   __syncthreads();
   // The copies of a bin are read in turns, so that lanes meet different banks.
@@ -76,7 +96,7 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
 {{/clears}}
   if (count == 0) return cudaGetLastError();
   const bool vectors = true{{#inputs}} && aligned({{name}}, kVector * sizeof({{{type}}})){{/inputs}};
-  const long long per_block = static_cast<long long>(kThreads) * (vectors ? kVector : 1);
+  const long long per_block = static_cast<long long>(kThreads) * kUnroll * (vectors ? kVector : 1);
   const long long wanted = (count + per_block - 1) / per_block;
   const unsigned blocks = static_cast<unsigned>(wanted < kMaxBlocks ? wanted : kMaxBlocks);
   const std::size_t bytes = static_cast<std::size_t>(bin_count) * kCopies * sizeof(Count);

@@ -12,7 +12,7 @@ constexpr int kThreads = {{threads}};
 constexpr int kVector = {{vector}};
 constexpr int kUnroll = {{unroll}};
 constexpr int kMaxBlocks = {{sheet_multiprocessors}} * {{blocks_per_sm}};
-constexpr bool kStream = false;
+constexpr int kStream = {{stream}};
 
 {{> pack}}
 
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) reduce_kernel({{{kernel_parameters}}
   const auto fetch = [&](auto width, long long column) {
     Inputs<decltype(width)::value> in;
 {{#element_inputs}}
-    in.{{name}} = load<decltype(width)::value>({{name}} + column);
+    in.{{name}} = load_once<decltype(width)::value>({{name}} + column);
 {{/element_inputs}}
     return in;
   };

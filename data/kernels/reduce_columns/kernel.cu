@@ -12,7 +12,7 @@ constexpr int kLanes = {{lanes}};               // columns of a block
 constexpr int kGroups = kThreads / kLanes;      // threads that share a column
 constexpr int kUnroll = {{unroll}};
 constexpr int kWidth = 1;
-constexpr bool kStream = false;
+constexpr int kStream = 0;
 
 {{> pack}}
 

@@ -1,5 +1,5 @@
 // Single pass (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016): tiles in order of their tickets read
-// their elements once, publish their sum, and look back over the tiles before them, 32 at a time, until one has its whole prefix.
+// their elements once, publish their sum, and look back over the tiles before them, {{look}} * 32 at a time, until one has its whole prefix.
 {{{headers}}}
 
 #include <cstring>
@@ -12,17 +12,51 @@ constexpr int kThreads = {{threads}};
 constexpr int kWarps = kThreads / 32;
 constexpr int kVector = {{vector}};
 constexpr int kUnroll = {{unroll}};
+constexpr int kLook = {{look}};         // predecessors that a lane asks for at a time
+constexpr int kPause = {{pause}};       // nanoseconds between two questions to a tile that has published nothing
 constexpr int kMaxTiles = 1 << 18;
-constexpr bool kStream = false;
+constexpr int kStream = {{stream}};
 
 {{> pack}}
 
-// What a tile has published in this launch: 4 * generation + 1 its sum, + 2 its prefix including itself.
-__device__ volatile unsigned published[kMaxTiles];
-__device__ volatile Sum tile_sum[kMaxTiles];
-__device__ volatile Sum tile_prefix[kMaxTiles];
-__device__ volatile unsigned generation = 1;
-__device__ unsigned ticket = 0, finished = 0;   // 0 again at the end of each launch
+// What a tile has published: its sum or its prefix including itself, and which of them in which launch: 4 * generation + 1 or + 2. Words of
+// 8 bytes are read and written whole; wider sums have their values beside the state and a fence between.
+struct Published {
+  unsigned state;
+  Sum value;
+};
+constexpr bool kOneWord = sizeof(Sum) == 4;
+__device__ volatile unsigned long long words[kOneWord ? kMaxTiles : 1];
+__device__ volatile unsigned states[kOneWord ? 1 : kMaxTiles];
+__device__ volatile Sum tile_sums[kOneWord ? 1 : kMaxTiles];
+__device__ volatile Sum tile_prefixes[kOneWord ? 1 : kMaxTiles];
+__device__ unsigned long long ticket = 1ull << 32;   // of the next tile; the generation in its upper half
+
+__device__ __forceinline__ void publish(long long tile, Sum value, unsigned state) {
+  if constexpr (kOneWord) {
+    unsigned bits;
+    memcpy(&bits, &value, sizeof bits);
+    words[tile] = static_cast<unsigned long long>(bits) << 32 | state;
+  } else {
+    (state % 4 == 2 ? tile_prefixes : tile_sums)[tile] = value;
+    __threadfence();
+    states[tile] = state;
+  }
+}
+__device__ __forceinline__ Published peek(long long tile) {
+  Published out;
+  if constexpr (kOneWord) {
+    const unsigned long long word = words[tile];
+    const unsigned bits = static_cast<unsigned>(word >> 32);
+    out.state = static_cast<unsigned>(word);
+    memcpy(&out.value, &bits, sizeof bits);
+  } else {
+    out.state = states[tile];
+    __threadfence();
+    out.value = (out.state % 4 == 2 ? tile_prefixes : tile_sums)[tile];
+  }
+  return out;
+}
 
 __device__ __forceinline__ Sum scan_warp(Sum value) {
   const int lane = threadIdx.x % 32;
@@ -34,44 +68,51 @@ __device__ __forceinline__ Sum scan_warp(Sum value) {
   return value;
 }
 
-__device__ __forceinline__ void publish(long long tile, volatile Sum* values, Sum value, unsigned state) {
-  values[tile] = value;
-  __threadfence();
-  published[tile] = state;
-}
-
-// The sum of all tiles from `first` to `tile` - 1, by one warp.
+// The sum of all tiles from `first` to `tile` - 1, by one warp: nobody waits for tiles before the nearest one that has its prefix.
 __device__ Sum look_back(long long tile, long long first, unsigned base) {
   const int lane = threadIdx.x % 32;
   Sum sum = 0;
-  for (long long last = tile - 1; last >= first; last -= 32) {
-    const long long own = last - lane;
-    unsigned state = base + 2;
-    do {
-      if (own >= first) state = published[own];
-    } while (__any_sync(0xffffffffu, state != base + 1 && state != base + 2));
-    __threadfence();
-    const unsigned whole = __ballot_sync(0xffffffffu, state == base + 2);
-    const int nearest = whole == 0 ? 31 : __ffs(static_cast<int>(whole)) - 1;
-    Sum part = 0;
-    if (own >= first && lane <= nearest) part = state == base + 2 ? tile_prefix[own] : tile_sum[own];
+  for (long long last = tile - 1; last >= first; last -= 32 * kLook) {
+    Published seen[kLook];
 #pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(0xffffffffu, part, offset);
-    sum += part;
-    if (whole != 0) break;
+    for (int w = 0; w < kLook; ++w) {
+      const long long own = last - 32 * w - lane;
+      seen[w] = own >= first ? peek(own) : Published{base + 2, Sum(0)};
+    }
+#pragma unroll
+    for (int w = 0; w < kLook; ++w) {
+      const long long own = last - 32 * w - lane;
+      unsigned whole, wanted;
+      while (true) {
+        whole = __ballot_sync(0xffffffffu, seen[w].state == base + 2);
+        wanted = whole == 0 ? 0xffffffffu : whole ^ (whole - 1);   // up to the nearest prefix
+        const unsigned missing = __ballot_sync(0xffffffffu, seen[w].state != base + 1 && seen[w].state != base + 2);
+        if ((missing & wanted) == 0) break;
+        if constexpr (kPause > 0) __nanosleep(kPause);
+        if (missing >> lane & 1) seen[w] = peek(own);
+      }
+      Sum part = wanted >> lane & 1 ? seen[w].value : Sum(0);
+#pragma unroll
+      for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(0xffffffffu, part, offset);
+      sum += part;
+      if (whole != 0) return sum;
+    }
   }
   return sum;
 }
 
 template <int kWidth>
-__global__ void __launch_bounds__(kThreads) scan_kernel({{{kernel_parameters}}}, long long column_count, long long tiles_per_row) {
+__global__ void __launch_bounds__(kThreads, {{blocks_per_sm}}) scan_kernel({{{kernel_parameters}}}, long long column_count, long long tiles_per_row) {
   __shared__ long long own_tile;
   __shared__ unsigned own_base;
   __shared__ Sum group_sums[kUnroll * kWarps];
   __shared__ Sum group_starts[kUnroll * kWarps];
   if (threadIdx.x == 0) {
-    own_tile = atomicAdd(&ticket, 1u);
-    own_base = generation * 4;
+    const unsigned long long own = atomicAdd(&ticket, 1ull);
+    own_tile = static_cast<unsigned>(own);
+    own_base = static_cast<unsigned>(own >> 32) * 4;
+    // Who takes the last ticket leaves the first one of the next launch.
+    if (own_tile == gridDim.x - 1) atomicExch(&ticket, ((own >> 32) + 1) << 32);
   }
   __syncthreads();
   const long long tile = own_tile, row = tile / tiles_per_row;
@@ -80,6 +121,14 @@ __global__ void __launch_bounds__(kThreads) scan_kernel({{{kernel_parameters}}},
   {{{uniform_loads}}}
 
   Sum items[kUnroll][kWidth], before[kUnroll];
+{{#inputs}}
+  Pack<{{{type}}}, kWidth> {{name}}_packs[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const long long column = start + (static_cast<long long>(u) * kThreads + threadIdx.x) * kWidth;
+    if (column < column_count) {{name}}_packs[u] = load_once<kWidth>({{name}} + base + column);
+  }
+{{/inputs}}
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const long long column = start + (static_cast<long long>(u) * kThreads + threadIdx.x) * kWidth;
@@ -87,7 +136,7 @@ __global__ void __launch_bounds__(kThreads) scan_kernel({{{kernel_parameters}}},
     for (int e = 0; e < kWidth; ++e) items[u][e] = 0;
     if (column < column_count) {
 {{#inputs}}
-      const Pack<{{{type}}}, kWidth> {{name}}_pack = load<kWidth>({{name}} + base + column);
+      const Pack<{{{type}}}, kWidth>& {{name}}_pack = {{name}}_packs[u];
 {{/inputs}}
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) {
@@ -108,15 +157,27 @@ __global__ void __launch_bounds__(kThreads) scan_kernel({{{kernel_parameters}}},
   }
   __syncthreads();
   if (warp == 0) {
-    const bool has = lane < kUnroll * kWarps;
-    const Sum scanned = scan_warp(has ? group_sums[lane] : Sum(0));
+    // A lane has kOwn neighbouring groups.
+    constexpr int kOwn = (kUnroll * kWarps + 31) / 32;
+    Sum groups[kOwn], own = 0;
+#pragma unroll
+    for (int g = 0; g < kOwn; ++g) {
+      groups[g] = lane * kOwn + g < kUnroll * kWarps ? group_sums[lane * kOwn + g] : Sum(0);
+      own += groups[g];
+    }
+    const Sum scanned = scan_warp(own);
     const Sum total = __shfl_sync(0xffffffffu, scanned, 31);
     const long long first = row * tiles_per_row;
-    if (lane == 0 && tile > first) publish(tile, tile_sum, total, own_base + 1);
+    if (lane == 0 && tile > first) publish(tile, total, own_base + 1);
     const Sum prefix = look_back(tile, first, own_base);
-    if (lane == 0) publish(tile, tile_prefix, prefix + total, own_base + 2);
+    if (lane == 0) publish(tile, prefix + total, own_base + 2);
     const Sum left = __shfl_up_sync(0xffffffffu, scanned, 1);
-    if (has) group_starts[lane] = prefix + (lane == 0 ? Sum(0) : left);
+    Sum running = prefix + (lane == 0 ? Sum(0) : left);
+#pragma unroll
+    for (int g = 0; g < kOwn; ++g) {
+      if (lane * kOwn + g < kUnroll * kWarps) group_starts[lane * kOwn + g] = running;
+      running += groups[g];
+    }
   }
   __syncthreads();
 #pragma unroll
@@ -133,16 +194,6 @@ __global__ void __launch_bounds__(kThreads) scan_kernel({{{kernel_parameters}}},
       {{out}}_pack.at[e] = {{{value}}};
     }
     if (column < column_count) store<kWidth>({{out}} + base + column, {{out}}_pack);
-  }
-  // The last tile to end leaves everything as it was, in the next generation.
-  if (threadIdx.x == 0) {
-    __threadfence();
-    if (atomicAdd(&finished, 1u) == gridDim.x - 1) {
-      ticket = 0;
-      finished = 0;
-      __threadfence();
-      generation = own_base / 4 + 1;
-    }
   }
 }
 

@@ -1,44 +1,67 @@
-// Square tiles through shared memory: rows are read and rows are written. The column of padding puts the lanes that read a column of the
-// tile into different banks.
+// Square tiles through shared memory: rows are read and rows are written, kVector elements by one access on both sides. A vector of row r
+// lies (r / kVector) % 8 vectors away from its own place, so that the lanes that gather a column meet different banks.
 {{{headers}}}
+
+#include <cstring>
 
 namespace {
 
 using Real = {{{real}}};
 using In = {{{in_type}}};
 using Out = {{{out_type}}};
+constexpr int kThreads = {{threads}};
 constexpr int kTile = {{tile}};
-constexpr int kStep = {{step}};        // rows of the tile that the block moves at a time
-constexpr bool kStream = {{stream}} == 1;
+constexpr int kVector = {{vector}};
+constexpr int kStream = {{stream}};
 
-__device__ __forceinline__ void put(Out* to, Out value) {
-  if constexpr (kStream && sizeof(Out) == 4) __stcs(reinterpret_cast<unsigned*>(to), *reinterpret_cast<const unsigned*>(&value));
-  else if constexpr (kStream && sizeof(Out) == 2) __stcs(reinterpret_cast<unsigned short*>(to), *reinterpret_cast<const unsigned short*>(&value));
-  else *to = value;
-}
+{{> pack}}
 
-__global__ void __launch_bounds__(32 * kStep) transpose_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, unsigned row_tiles, unsigned column_tiles) {
-  __shared__ In tile[kTile][kTile + 1];
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads) transpose_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, unsigned row_tiles, unsigned column_tiles) {
+  constexpr int kUnits = kTile / kWidth;        // vectors of a row of the tile
+  // Single elements have a column of padding instead.
+  constexpr int kPitch = kWidth > 1 ? kUnits : kTile + 1;
+  __shared__ __align__(16) Pack<In, kWidth> tile[kTile][kPitch];
   const unsigned strip = blockIdx.x / column_tiles;
   const long long first_row = static_cast<long long>(strip % row_tiles) * kTile, first_column = static_cast<long long>(blockIdx.x % column_tiles) * kTile;
   const long long base = strip / row_tiles * row_count * column_count;
   {{{uniform_loads}}}
 
+  constexpr int kAccesses = kTile * kUnits / kThreads;
+  static_assert(kAccesses * kThreads == kTile * kUnits);
+  constexpr int kHeld = kAccesses < 8 ? kAccesses : 8;   // in flight
+  Pack<In, kWidth> held[kHeld];
 #pragma unroll
-  for (int i = threadIdx.y; i < kTile; i += kStep) {
+  for (int first = 0; first < kAccesses; first += kHeld) {
 #pragma unroll
-    for (int j = threadIdx.x; j < kTile; j += 32)
-      if (first_row + i < row_count && first_column + j < column_count) tile[i][j] = {{in}}[base + (first_row + i) * column_count + first_column + j];
+    for (int k = 0; k < kHeld; ++k) {
+      const int i = (first + k) * kThreads + threadIdx.x, row = i / kUnits, unit = i % kUnits;
+      if (first_row + row < row_count && first_column + unit * kWidth < column_count)
+        held[k] = load_once<kWidth>({{in}} + base + (first_row + row) * column_count + first_column + unit * kWidth);
+    }
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+      const int i = (first + k) * kThreads + threadIdx.x, row = i / kUnits, unit = i % kUnits;
+      if (first_row + row < row_count && first_column + unit * kWidth < column_count) tile[row][kWidth > 1 ? unit ^ (row / kWidth % 8) : unit] = held[k];
+    }
   }
   __syncthreads();
+  // Eight lanes take eight vectors of an output row, a warp four rows of the output.
+  constexpr int kAcross = kWidth > 1 ? 8 : 32;
+  constexpr int kBlocks = kUnits / kAcross, kDown = 32 / kAcross;
 #pragma unroll
-  for (int i = threadIdx.y; i < kTile; i += kStep) {
+  for (int k = 0; k < kAccesses; ++k) {
+    const int i = k * kThreads + threadIdx.x, lane = i % 32, part = i / 32;
+    const int unit = part % kBlocks * kAcross + lane % kAcross, column = part / kBlocks * kDown + lane / kAcross;
+    if (first_column + column >= column_count || first_row + unit * kWidth >= row_count) continue;
+    Pack<Out, kWidth> out_pack;
 #pragma unroll
-    for (int j = threadIdx.x; j < kTile; j += 32) {
-      if (first_column + i >= column_count || first_row + j >= row_count) continue;
+    for (int e = 0; e < kWidth; ++e) {
+      const In element = kWidth > 1 ? tile[unit * kWidth + e][column / kWidth ^ (unit % 8)].at[column % kWidth] : tile[unit][column].at[0];
       {{{inside}}}
-      put({{out}} + base + (first_column + i) * row_count + first_row + j, {{{value}}});
+      out_pack.at[e] = {{{value}}};
     }
+    store<kWidth>({{out}} + base + (first_column + column) * row_count + first_row + unit * kWidth, out_pack);
   }
 }
 
@@ -49,6 +72,8 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
   if (batches * row_count * column_count == 0) return cudaSuccess;
   const unsigned row_tiles = static_cast<unsigned>((row_count + kTile - 1) / kTile), column_tiles = static_cast<unsigned>((column_count + kTile - 1) / kTile);
   const unsigned blocks = static_cast<unsigned>(batches) * row_tiles * column_tiles;
-  transpose_kernel<<<blocks, dim3(32, kStep), 0, stream>>>({{{arguments}}}, row_count, column_count, row_tiles, column_tiles);
+  const bool vectors = kVector > 1 && row_count % kVector == 0 && column_count % kVector == 0 && aligned({{in}}, kVector * sizeof(In)) && aligned({{out}}, kVector * sizeof(Out));
+  if (vectors) transpose_kernel<kVector><<<blocks, kThreads, 0, stream>>>({{{arguments}}}, row_count, column_count, row_tiles, column_tiles);
+  else transpose_kernel<1><<<blocks, kThreads, 0, stream>>>({{{arguments}}}, row_count, column_count, row_tiles, column_tiles);
   return cudaGetLastError();
 }
