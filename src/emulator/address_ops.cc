@@ -28,9 +28,11 @@ Flow run_cvta_param(Warp& w, const Op& op, std::uint32_t mask) {
   return Flow::next;
 }
 
-// Clocks advance with every warp instruction of the launch; a nanosecond is counted as one clock.
+// Clocks advance with every warp instruction of the launch; a nanosecond is counted as one clock. A loop that polls a clock goes round once in
+// some tens of cycles on a GPU: so much is counted for the reading, and a wait of a millisecond is no million rounds.
+constexpr std::uint64_t kClocksPerReading = 32;
 Flow run_clock(Warp& w, const Op& op, std::uint32_t mask) {
-  const std::uint64_t now = ++w.launch->clock;
+  const std::uint64_t now = w.launch->clock += kClocksPerReading;
   const auto special = static_cast<ptx::SpecialRegister>(op.immediate);
   const bool high = special == ptx::SpecialRegister::clock_hi || special == ptx::SpecialRegister::globaltimer_hi;
   for_lanes(mask, [&](std::uint32_t i) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "emulator/handlers.h"
+#include "emulator/sleep.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -182,6 +183,12 @@ Flow run_trap(Warp& w, const Op& op, std::uint32_t mask) { return stop(w, op, ma
 Flow run_brkpt(Warp& w, const Op& op, std::uint32_t mask) { return stop(w, op, mask, LaunchStatus::trap, "breakpoint"); }
 Flow run_nop(Warp&, const Op&, std::uint32_t) { return Flow::next; }
 
+Flow run_nanosleep(Warp& w, const Op& op, std::uint32_t mask) {
+  std::uint32_t longest = 1;
+  for_lanes(mask, [&](std::uint32_t i) { longest = std::max(longest, get<std::uint32_t>(w.at(op.r[0]), i)); });
+  return sleep_group(w, mask, longest);
+}
+
 template <Variant kVariant>
 Flow run_fence(Warp& w, const Op& op, std::uint32_t mask) {
   if constexpr (Observes<kVariant>::safety) {
@@ -236,8 +243,9 @@ Handlers select_control(const ptx::Instruction&, Exec exec) {
     case Exec::exit: return same(&run_exit);
     case Exec::trap: return same(&run_trap);
     case Exec::brkpt: return same(&run_brkpt);
+    case Exec::nanosleep: return same(&run_nanosleep);
     case Exec::membar: case Exec::fence: return for_variants([](auto v) -> Handler { return &run_fence<decltype(v)::value>; });
-    case Exec::fence_proxy: case Exec::pmevent: case Exec::nanosleep: case Exec::prefetch: case Exec::discard:
+    case Exec::fence_proxy: case Exec::pmevent: case Exec::prefetch: case Exec::discard:
     case Exec::griddepcontrol: case Exec::setmaxnreg: case Exec::nop:
       return same(&run_nop);
     default: return Handlers{};

@@ -214,12 +214,16 @@ void Decoder::decode_family(Op& op, const ptx::Instruction& in, Exec exec) {
     case Exec::mov_pack: return decode_mov_pack(op, in);
     case Exec::lop3: return decode_lop3(op, in);
     case Exec::ret: case Exec::exit: case Exec::trap: case Exec::brkpt: case Exec::membar: case Exec::fence: case Exec::fence_proxy:
-    case Exec::pmevent: case Exec::nanosleep: case Exec::prefetch: case Exec::discard: case Exec::griddepcontrol: case Exec::setmaxnreg: case Exec::nop:
+    case Exec::pmevent: case Exec::prefetch: case Exec::discard: case Exec::griddepcontrol: case Exec::setmaxnreg: case Exec::nop:
       op.run = select_control(in, exec);
       return;
     default: break;
   }
   decode_operands(op, in);
+  if (exec == Exec::nanosleep) {
+    op.run = select_control(in, exec);
+    return;
+  }
   if (exec == Exec::video) {
     op.immediate = std::bit_cast<std::int64_t>(video_mode(in));
     op.run = same(video_handler());

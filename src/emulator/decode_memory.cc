@@ -167,6 +167,11 @@ void Decoder::decode_mbarrier(Op& op, const ptx::Instruction& in) {
     op.flags |= kMbarrierOperand;
   }
   if (parity) op.flags |= kMbarrierParity;
+  if (form.find("try_wait") != std::string_view::npos) op.flags |= kMbarrierSuspends;
+  if (address + 2 < in.operands.size()) {
+    op.r[3] = ref(in.operands[address + 2], 32);
+    op.flags |= kMbarrierHint;
+  }
   op.target = static_cast<std::uint32_t>(kind);
   op.run = select_mbarrier(in);
 }

@@ -51,6 +51,16 @@ RaceMode race_mode(const Kernel& kernel) {
   return mode;
 }
 
+// Behind the kernel's own shared memory: what cooperative groups synchronise tiles of several warps with (PTX manual,
+// "%reserved_smem_offset_begin"; 1 KB on sm_80 and later). 0: the kernel does not ask for it.
+constexpr std::uint32_t kReservedSharedBytes = 1024;
+std::uint32_t reserved_shared_offset(const Kernel& kernel, std::uint32_t shared_bytes) {
+  const auto asks = [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::special && operand.special == ptx::SpecialRegister::reserved_smem_offset_begin; };
+  for (const Op& op : kernel.code)
+    if (std::any_of(op.source->operands.begin(), op.source->operands.end(), asks)) return std::max(16u, (shared_bytes + 15) / 16 * 16);
+  return 0;
+}
+
 }  // namespace
 
 struct Device::Impl {
@@ -273,6 +283,10 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (launch.parameters == nullptr) return {LaunchStatus::illegal_address, "no memory for the kernel's parameters", 0, 0};
   std::memcpy(launch.parameters->data, request.parameters.data(), std::min<std::size_t>(request.parameters.size(), request.kernel->info.parameter_bytes));
   d.fill_uniforms(launch);
+  if (const std::uint32_t reserved = reserved_shared_offset(*request.kernel, launch.shared_bytes); reserved != 0) {
+    for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(launch.uniforms.data() + place_of(ptx::SpecialRegister::reserved_smem_offset_begin).offset, i, reserved);
+    launch.shared_bytes = reserved + kReservedSharedBytes;
+  }
   if (request.cooperative) d.add_grid_workspace(launch);
   if (launch.grid.count() != 0 && launch.threads_per_block != 0) d.run(launch, request);
   add_to_profiles(d.log.kernels, launch, request.sampled_blocks != 0 && request.sampled_blocks < launch.grid.count());

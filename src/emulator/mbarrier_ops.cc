@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "emulator/access.h"
+#include "emulator/sleep.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -22,6 +23,8 @@ using ptx::Exec;
 using ptx::Order;
 
 constexpr std::uint32_t kMostArrivals = (1u << 20) - 1;
+constexpr std::uint32_t kAskedAgainAfter = 100;       // nanoseconds of a test_wait
+constexpr std::uint32_t kSuspendedFor = 10'000'000;   // nanoseconds of a try_wait without a hint: "a system-dependent time limit"
 
 struct Object {
   std::uint32_t expected = 0, awaited = 0, phase = 0;
@@ -167,7 +170,9 @@ Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
     tell_races(w, op, addresses, i, AccessKind::load, over ? order : Order::relaxed);
   });
   put_predicate(w.at(op.r[0]), done, mask);
-  return Flow::next;
+  if (done != 0) return Flow::next;
+  if ((op.flags & kMbarrierSuspends) == 0) return sleep_group(w, mask, kAskedAgainAfter);
+  return sleep_group(w, mask, (op.flags & kMbarrierHint) != 0 ? std::max(1u, get<std::uint32_t>(w.at(op.r[3]), static_cast<std::uint32_t>(std::countr_zero(mask)))) : kSuspendedFor);
 }
 
 // r[1]: the state.

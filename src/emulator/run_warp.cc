@@ -17,6 +17,7 @@
 
 #include "emulator/handlers.h"
 #include "emulator/segment_code.h"
+#include "emulator/sleep.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -52,7 +53,7 @@ void merge_groups(Warp& w) {
     }
   }
   for (Group& group : groups)
-    if (group.wait == Wait::warp_sync && (group.sync_mask & w.live & ~group.mask) == 0) group.wait = Wait::none;
+    if (group.wait == Wait::warp_sync && (group.sync_mask & w.live & ~group.mask) == 0) group.wait = Wait::none, group.sync_mask = 0;
 }
 
 bool is_ready(const Warp& w, const Group& group) { return group.wait == Wait::none && group.spun_at != w.launch->stores; }
@@ -216,7 +217,7 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
     if (flow == Flow::jump && w.pc <= pc && w.watching && came_back(w)) {
       park_active(w);
       for (Group& group : w.groups)
-        if (group.frame == w.frame && group.pc == w.pc && group.wait == Wait::none) group.spun_at = launch.stores;
+        if (group.frame == w.frame && group.pc == w.pc && group.wait == Wait::none) group.spun_at = launch.stores, set_sleep(group, 0);
       w.watch_pc = kNoPc;
       if (!pick(w, false)) return leave(nothing_ready());
       slice = used;

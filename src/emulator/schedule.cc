@@ -5,6 +5,10 @@
 // what the GPU would hold.
 //
 // A hang is proven when in a whole round over all resident blocks every warp is blocked or spins, and nothing was stored in that round.
+//
+// A group that sleeps (nanosleep, or a wait for a phase that is not over) is left alone until something is stored. When all others wait too
+// it goes on and the clock advances by what it slept, so that a wait with a time-out ends; after kPatience of that, with nothing
+// stored, nobody comes any more.
 #include "emulator/schedule.h"
 
 #include <fmt/format.h>
@@ -16,7 +20,9 @@
 #include <random>
 
 #include "emulator/handlers.h"
+#include "emulator/hang.h"
 #include "emulator/run_warp.h"
+#include "emulator/sleep.h"
 #include "emulator/start_block.h"
 #include "emulator/team.h"
 
@@ -25,6 +31,9 @@ namespace {
 
 constexpr std::uint64_t kQuantum = 10'000;        // warp instructions
 constexpr std::uint64_t kSuspicious = 1'000;      // the same, when nothing else makes progress
+constexpr std::uint64_t kPatience = 20'000'000'000;       // nanoseconds of the emulated clock
+constexpr std::uint64_t kPatienceForBlocks = 1'000'000;   // the same, until more blocks are made resident
+constexpr std::uint64_t kSleepsTillLonger = 1024;
 constexpr std::size_t kResidentBlocks = 8;
 constexpr std::size_t kReversedBlocks = 256;     // resident when the youngest runs first
 
@@ -77,41 +86,6 @@ std::size_t resident_limit(const Launch& launch) {
   return static_cast<std::size_t>(std::max(1, per_sm)) * static_cast<std::size_t>(std::max(1, sheet.multiprocessors));
 }
 
-std::string describe_warp(const Warp& w) {
-  for (const Group& group : w.groups) {
-    const Op& op = w.launch->kernel->code[group.wait == Wait::barrier ? group.pc - 1 : group.pc];
-    const std::string_view how = group.wait == Wait::barrier ? "waits at a barrier" : group.wait == Wait::warp_sync ? "waits for lanes of its warp" : "spins";
-    return fmt::format("{} at {}", how, place(*w.launch, op));
-  }
-  return "waits";
-}
-
-void declare_hang(Launch& launch, const std::deque<std::unique_ptr<Block>>& blocks) {
-  Warp* shown = nullptr;
-  std::size_t waiting = 0, spinning = 0;
-  for (const auto& block : blocks) {
-    for (Warp& w : block->warps) {
-      if (w.done() || w.groups.empty()) continue;
-      const bool spins = std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
-      ++(spins ? spinning : waiting);
-      if (shown == nullptr) shown = &w;
-    }
-  }
-  if (shown == nullptr) return;
-  for (const auto& block : blocks)
-    for (std::uint32_t id = 0; id < block->barriers.size() && launch.safety && launch.kernel->barriers != nullptr; ++id)
-      if (block->barriers[id].arrived != 0 && block->barriers[id].expected == 0) check_skipped_barrier(*block, id);
-  const Group& group = shown->groups.front();
-  const Op& op = launch.kernel->code[group.wait == Wait::barrier ? group.pc - 1 : group.pc];
-  const std::string text = fmt::format("deadlock: {} warps wait at barriers and {} spin, and nothing is stored any more; the first {}", waiting, spinning, describe_warp(*shown));
-  report(*shown, op, group.mask, "run.hang", waiting != 0 && spinning == 0 ? "barrier-deadlock" : "endless-loop", [&](evidence::Violation& v) {
-    v.message = text;
-    v.measured = fmt::format("{} warps blocked, {} spinning", waiting, spinning);
-    v.required = "every warp ends";
-  });
-  stop(*shown, op, group.mask, LaunchStatus::hang, text);
-}
-
 class Grid {
  public:
   Grid(Launch& launch, const ScheduleOptions& options) : launch_(launch), random_(options.seed) {
@@ -151,11 +125,14 @@ class Grid {
       if (moved || launch_.stores != stores) {
         quantum = kQuantum;
         idle_rounds = 0;
+        slept_ = 0;
         continue;
       }
       if (++idle_rounds < 2) continue;   // a barrier that completed late in the first has released nobody yet
       idle_rounds = 0;
-      if (blocks_.size() < limit_ && next_ < total_) {
+      const bool more = blocks_.size() < limit_ && next_ < total_;
+      if (wake_sleepers(more ? kPatienceForBlocks : kPatience)) continue;
+      if (more) {
         end_ = total_;
         target_ = std::min<std::size_t>(limit_, std::max<std::size_t>(2 * blocks_.size(), kResidentBlocks));
         quantum = kSuspicious;
@@ -174,6 +151,29 @@ class Grid {
   void admit() {
     for (; blocks_.size() < target_ && next_ < end_; next_ += stride_)
       blocks_.push_back(start_block(launch_, block_at(next_)));
+  }
+
+  // False: nobody sleeps, or all have for `patience` nanoseconds.
+  bool wake_sleepers(std::uint64_t patience) {
+    std::uint32_t shortest = ~0u;
+    const auto sleeps = [&](const Group& group) { return sleep_of(group) != 0 && group.spun_at == launch_.stores; };
+    const auto each = [&](auto f) {
+      for (const auto& block : blocks_)
+        for (Warp& w : block->warps)
+          for (Group& group : w.groups)
+            if (sleeps(group)) f(group);
+    };
+    each([&](Group& group) { shortest = std::min(shortest, sleep_of(group)); });
+    if (shortest == ~0u || slept_ >= patience) return false;
+    // Longer and longer, so that many short sleeps come to an end; a launch needs thousands of them, and no store between, to notice.
+    const std::uint64_t passed = std::max<std::uint64_t>(shortest, slept_ / kSleepsTillLonger);
+    launch_.clock += passed;
+    slept_ += passed;
+    each([&](Group& group) {
+      set_sleep(group, static_cast<std::uint32_t>(sleep_of(group) - std::min<std::uint64_t>(sleep_of(group), passed)));
+      if (sleep_of(group) == 0) group.spun_at = ~std::uint64_t{0};
+    });
+    return true;
   }
 
   // A worker's findings end the team: the blocks run again one after the other.
@@ -214,6 +214,7 @@ class Grid {
   std::mt19937_64 random_;
   bool seeded_ = false, youngest_first_ = false;
   std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;
+  std::uint64_t slept_ = 0;   // nanoseconds since something moved
   double step_ = 1;
   std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;
   std::chrono::steady_clock::time_point start_;

@@ -92,7 +92,12 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
   block->linear = linear;
   block->index = block_index(launch.grid, linear);
   block->shared.assign(launch.shared_bytes, std::byte{0});
-  if (launch.safety) block->shared_shadow.reset(launch.shared_bytes);
+  if (launch.safety) {
+    block->shared_shadow.reset(launch.shared_bytes);
+    // What is reserved behind the kernel's own is zero at the start.
+    const auto reserved = get<std::uint32_t>(launch.uniforms.data() + place_of(ptx::SpecialRegister::reserved_smem_offset_begin).offset, 0);
+    if (reserved != 0) block->shared_shadow.mark_range(reserved, launch.shared_bytes - reserved, true);
+  }
   block->live_threads = launch.threads_per_block;
   fill_block_bank(launch, *block);
   if (launch.safety) block->races = launch.races->begin_block(static_cast<std::uint32_t>(linear), launch.shared_bytes);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "emulator/handlers.h"
+#include "emulator/sleep.h"
 
 namespace kforge::emulator {
 namespace {
@@ -195,6 +196,15 @@ void block_group(Warp& w, std::uint32_t mask, Wait wait, std::uint32_t sync_mask
   group.barrier = barrier;
   w.groups.push_back(group);
   w.active = 0;
+}
+
+Flow sleep_group(Warp& w, std::uint32_t mask, std::uint32_t nanoseconds) {
+  block_group(w, mask, Wait::none, 0, 0);
+  Group& group = w.groups.back();
+  group.pc = w.pc + 1;
+  group.spun_at = w.launch->stores;
+  set_sleep(group, nanoseconds);
+  return Flow::regroup;
 }
 
 bool gather_lanes(Warp& w, const Op& op, std::uint32_t mask, const std::byte* member_masks) {

@@ -49,7 +49,7 @@ struct Group {
   std::uint32_t pc = 0;
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
-  std::uint32_t sync_mask = 0;          // warp_sync: the lanes that the instruction names
+  std::uint32_t sync_mask = 0;          // warp_sync: the lanes that the instruction names; none: see sleep.h
   std::uint8_t barrier = 0;
   std::uint64_t spun_at = ~std::uint64_t{0};   // Launch::stores when it was last found to spin: see run_warp.cc
   std::uint64_t last_run = 0;

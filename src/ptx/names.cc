@@ -130,6 +130,8 @@ std::optional<Type> find_type(std::string_view word) {
 
 std::optional<SpecialRegister> find_special(std::string_view word) {
   static const auto map = index_of<SpecialRegister>(kSpecials);
+  // The manual lets an implementation choose the offsets that lie in the reserved region: here both are its start.
+  if (word == "reserved_smem_offset_0" || word == "reserved_smem_offset_1") return SpecialRegister::reserved_smem_offset_begin;
   return look_up(map, word);
 }
 std::string_view name(SpecialRegister special) { return kSpecials[static_cast<std::size_t>(special)]; }

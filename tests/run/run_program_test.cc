@@ -166,5 +166,22 @@ TEST_F(RunProgram, WhatDoesNotBuildIsSaidInTheCompilersWords) {
   EXPECT_EQ(kforge_run({}).exit_status, 2);
 }
 
+// Programs that check themselves, each about one part of CUDA. All of them pass on an H200.
+class ThemeOfCuda : public RunProgram, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ThemeOfCuda, PassesItsOwnChecks) {
+  const std::string name = GetParam();
+  // Bulk copies, which memcpy_async becomes from sm_90 on, are not executed yet.
+  const ProcessResult result = kforge_run({kPrograms + "themes/" + name + ".cu", name == "modern" ? "-std=c++20" : "-std=c++17", "--extended-lambda", "--expt-relaxed-constexpr",
+                                           "--gpu", name == "async" ? "a100" : "h200"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_TRUE(result.out.ends_with("PASS\n")) << result.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Themes, ThemeOfCuda,
+                         ::testing::Values("async", "atomics", "cub_blocks", "groups", "halves", "language", "maths", "memory", "modern", "operators", "printing", "ptx", "streams", "structs",
+                                           "symbols", "textures", "thrusts", "warps"),
+                         [](const auto& theme) { return std::string(theme.param); });
+
 }  // namespace
 }  // namespace kforge
