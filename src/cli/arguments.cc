@@ -312,6 +312,22 @@ CLI::App* add(CLI::App& app, ExportArguments& a) {
   return out;
 }
 
+CLI::App* add(CLI::App& app, EvalArguments& a) {
+  auto* eval = app.add_subcommand("eval", "Optimize every task of a suite: how many come out right, and how much faster");
+  OptimizeOptions& o = a.options.optimize;
+  eval->add_option("suite", a.options.suite, "A folder with task.toml files below it, or a text file with a task's path a line")->required();
+  eval->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: each task's");
+  add_device(eval, o.device);
+  eval->add_option("--budget-seconds", o.budget.seconds, "Seconds for each task")->check(CLI::PositiveNumber)->capture_default_str();
+  eval->add_option("--candidates", o.budget.candidates, "Candidates that are judged for each task")->check(CLI::PositiveNumber)->capture_default_str();
+  eval->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
+  eval->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
+  eval->add_flag("--json", a.json, "Print JSON (schema kforge.eval/1)");
+  eval->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  eval->footer("Example:\n  kforge eval examples --candidates 10 --json > eval.json");
+  return eval;
+}
+
 // Typed as `kforge export dataset` (with_command).
 CLI::App* add(CLI::App& app, DatasetArguments& a) {
   auto* dataset = app.add_subcommand("export-dataset", "kforge export dataset: write what runs teach, one JSON document a line");
@@ -364,7 +380,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("kforge ") + kVersion);
   app.require_subcommand(1);
   app.footer(kFooter);
-  add_commands<OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments, CiArguments>(app, chosen);
+  add_commands<OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments, EvalArguments, CiArguments>(app, chosen);
   std::vector<std::string> words = with_command(argc, argv);
   const bool is_run = !words.empty() && words.back() == "run";
   RunWords parts;

@@ -9,6 +9,7 @@
 #include "cli/report_arguments.h"
 #include "kforge/bench.h"
 #include "kforge/check.h"
+#include "kforge/eval.h"
 #include "kforge/optimize.h"
 #include "kforge/program.h"
 #include "mcp/mcp.h"
@@ -44,6 +45,11 @@ struct OptimizeArguments {
   bool json = false;
   bool review = false;
   std::string output;        // the winner's file, too; ""
+};
+
+struct EvalArguments {
+  EvalOptions options;
+  bool json = false;
 };
 
 struct RunArguments {
@@ -87,7 +93,7 @@ struct Finished {            // --help, --version, or a wrong call: already answ
   std::string out, err;
 };
 
-using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments,
+using Invocation = std::variant<Finished, OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments, EvalArguments,
                                 CiArguments>;
 
 // `kforge TASK.toml ...` is `kforge optimize TASK.toml ...`.

@@ -16,6 +16,7 @@ int run(const PlanArguments& arguments);
 int run(const RunsArguments& arguments);
 int run(const GpusArguments& arguments);
 int run(const DoctorArguments& arguments);
+int run(const EvalArguments& arguments);
 int run(const DatasetArguments& arguments);
 int run(const McpArguments& arguments);
 int run(const Finished& finished);

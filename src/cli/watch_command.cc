@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::atomic<bool> stopped{false};
-extern "C" void on_stop(int) { stopped = true; }
+void on_stop(int) { stopped = true; }
 
 std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
