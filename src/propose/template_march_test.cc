@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "hardware/data_sheet.h"
 #include "propose/template_binding.h"
+#include "propose/template_proposer.h"
 #include "propose/template_small.h"
 
 namespace kforge::propose {
@@ -67,6 +69,26 @@ TEST(March, OnlyWhatHalvesHoldIsExact) {
   EXPECT_FALSE(is_exact("at(r, c) - at(r, c + 1)")) << "negative";
   EXPECT_FALSE(is_exact("(at(r, c) + at(r, c + 1)) / 2")) << "a division";
   EXPECT_FALSE(is_exact("std::min(at(r, c) * at(r, c + 1), 255)")) << "a product";
+}
+
+// nvcc 13.0 compiled the march, unrolled three times by a pragma, to whole threes of steps: the rest of a chunk's rows was written by whoever came next.
+TEST(March, IsUnrolledByHand) {
+  const auto task = task::read_task(std::string(KFORGE_SOURCE_DIR) + "/bench/headline/sobel/task.toml");
+  const auto sheet = hardware::find_sheet("h200");
+  ASSERT_TRUE(task && sheet);
+  Plan plan;
+  plan.guess.pattern = "stencil";
+  for (const Applied& applied : applied_templates(*task, *sheet, plan)) {
+    if (applied.made.name != "stencil_march") continue;
+    Values values = applied.space.values(standard_point(applied));
+    values["rounds"] = 3;
+    const auto candidate = candidate_at(applied, values);
+    ASSERT_TRUE(candidate) << to_string(candidate.error());
+    EXPECT_THAT(candidate->source, testing::Not(HasSubstr("#pragma unroll 3")));
+    EXPECT_THAT(candidate->source, HasSubstr("if (round > 0 && group + round >= steps) return;"));
+    return;
+  }
+  FAIL() << "stencil_march does not apply";
 }
 
 TEST(March, WhatReadsNoNeighbourIsNoStencil) { EXPECT_FALSE(bytes("255 - at(r, c)")); }

@@ -47,17 +47,19 @@ __device__ __forceinline__ void init_barrier(unsigned barrier, int count) { asm 
 __device__ __forceinline__ void expect_bytes(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
+// What arrives and waits here orders nothing but copies and matrix products, which order themselves: at the scope of the cluster each would wait for all of
+// the thread's accesses and empty the L1.
 __device__ __forceinline__ void arrive_at(unsigned barrier, int rank) {
   asm volatile(
       "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}\n" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}\n" ::"r"(barrier),
       "r"(rank)
       : "memory");
 }
 __device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
   asm volatile(
       "{\n.reg .pred done;\nAGAIN:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@done bra.uni DONE;\nbra.uni AGAIN;\nDONE:\n}\n" ::"r"(barrier),
       "r"(parity)
       : "memory");

@@ -12,7 +12,10 @@ using In = {{{in_type}}};
 using Out = {{{out_type}}};
 constexpr int kWarps = {{warps}};
 constexpr int kVector = {{vector}};
-constexpr int kSteps = {{steps}};               // outputs of a lane along the march
+constexpr int kSteps = {{steps}};               // outputs of a lane along the march, where kWaves is 0
+constexpr int kWaves = {{waves}};               // times that blocks fill the multiprocessors; the march is as long as that needs
+constexpr int kLeastSteps = 4;
+constexpr int kRounds = {{rounds}};
 constexpr int kAhead = {{ahead}};               // steps between a load and its use
 [[maybe_unused]] constexpr bool kPairs = {{pairs}} == 1;         // two outputs to an arithmetic instruction
 constexpr int kLines = {{is_cube}} ? kWarps : 1;   // neighbouring lines of a block; its other warps have neighbouring columns
@@ -158,14 +161,14 @@ struct {{type}} {
 {{/lines}}
 // In an image planes are its rows, and there is one line; in a cube lines are the rows of a plane.
 template <int kWidth>
-__global__ void __launch_bounds__(32 * kWarps) march_kernel({{{kernel_parameters}}}, int plane_count, int line_count, int column_count, unsigned line_blocks, unsigned column_blocks, unsigned chunks) {
+__global__ void __launch_bounds__(32 * kWarps) march_kernel({{{kernel_parameters}}}, int plane_count, int line_count, int column_count, int most_steps, unsigned line_blocks, unsigned column_blocks, unsigned chunks) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   unsigned block = blockIdx.x;
   [[maybe_unused]] const int line = static_cast<int>(block % line_blocks) * kLines + warp % kLines;
   block /= line_blocks;
   const int segment = static_cast<int>(block % column_blocks) * (kWarps / kLines) + warp / kLines;
   block /= column_blocks;
-  const int first = static_cast<int>(block % chunks) * kSteps, steps = least_of(kSteps, plane_count - first);
+  const int first = static_cast<int>(block % chunks) * most_steps, steps = least_of(most_steps, plane_count - first);
   const long long pitch = static_cast<long long>(line_count) * column_count, base = block / chunks * plane_count * pitch;
   const int column = (segment * 32 + lane) * kWidth;
   if (line >= line_count || segment * 32 * kWidth >= column_count) return;   // whole warps
@@ -191,47 +194,51 @@ __global__ void __launch_bounds__(32 * kWarps) march_kernel({{{kernel_parameters
   for (int a = 0; a < kAhead; ++a) {{name}}_ahead[a] = {{name}}_read();
 {{/lines}}
   long long place = base + first * pitch + static_cast<long long>(line) * column_count + column;
-#pragma unroll {{rounds}}
-  for (int step = 0; step < steps; ++step) {
-    [[maybe_unused]] const int plane = first + step;
+  for (int group = 0; group < steps; group += kRounds) {
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      // Unrolled by hand: nvcc 13.0 leaves the steps that remain out of a loop that is unrolled by its pragma here.
+      if (round > 0 && group + round >= steps) return;
+      [[maybe_unused]] const int plane = first + group + round;
 {{#lines}}
-    {{name}}_ahead[kAhead] = {{name}}_read();
+      {{name}}_ahead[kAhead] = {{name}}_read();
 #pragma unroll
-    for (int d = 1; d < {{depth}}; ++d) {{name}}[d - 1] = {{name}}[d];
-    {{name}}[{{depth}} - 1].take({{name}}_ahead[0], {{name}}_places);
+      for (int d = 1; d < {{depth}}; ++d) {{name}}[d - 1] = {{name}}[d];
+      {{name}}[{{depth}} - 1].take({{name}}_ahead[0], {{name}}_places);
 #pragma unroll
-    for (int a = 0; a < kAhead; ++a) {{name}}_ahead[a] = {{name}}_ahead[a + 1];
+      for (int a = 0; a < kAhead; ++a) {{name}}_ahead[a] = {{name}}_ahead[a + 1];
 {{/lines}}
-    Pack<Out, kWidth> out_pack;
+      Pack<Out, kWidth> out_pack;
 {{#exact}}
-    using Lane = {{first_type}}<kWidth>;
-    typename Lane::Value values[Lane::kElements];
+      using Lane = {{first_type}}<kWidth>;
+      typename Lane::Value values[Lane::kElements];
 #pragma unroll
-    for (int e = 0; e < Lane::kElements; ++e) {
-      using Value = typename Lane::Value;
-      {{{exact_statements}}}
-      values[e] = {{{exact_value}}};
-    }
-    if constexpr (Lane::kPaired) {
-      pack_pairs(values, out_pack);
-    } else {
+      for (int e = 0; e < Lane::kElements; ++e) {
+        using Value = typename Lane::Value;
+        {{{exact_statements}}}
+        values[e] = {{{exact_value}}};
+      }
+      if constexpr (Lane::kPaired) {
+        pack_pairs(values, out_pack);
+      } else {
 #pragma unroll
-      for (int e = 0; e < kWidth; ++e) out_pack.at[e] = static_cast<Out>(values[e]);
-    }
+        for (int e = 0; e < kWidth; ++e) out_pack.at[e] = static_cast<Out>(values[e]);
+      }
 {{/exact}}
 {{^exact}}
 {{#others}}
-    Pack<{{{type}}}, kWidth> {{name}}_pack;
-    if (column < column_count) {{name}}_pack = load_once<kWidth>({{name}} + place);
+      Pack<{{{type}}}, kWidth> {{name}}_pack;
+      if (column < column_count) {{name}}_pack = load_once<kWidth>({{name}} + place);
 {{/others}}
 #pragma unroll
-    for (int e = 0; e < kWidth; ++e) {
-      {{{inside}}}
-      out_pack.at[e] = {{{value}}};
-    }
+      for (int e = 0; e < kWidth; ++e) {
+        {{{inside}}}
+        out_pack.at[e] = {{{value}}};
+      }
 {{/exact}}
-    if (column < column_count) store<kWidth>({{out}} + place, out_pack);
-    place += pitch;
+      if (column < column_count) store<kWidth>({{out}} + place, out_pack);
+      place += pitch;
+    }
   }
 }
 
@@ -243,9 +250,17 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
   const bool vectors = column_count % kVector == 0{{#pointers}} && aligned({{name}}, kVector * sizeof({{{type}}})){{/pointers}};
   const long long across = 32 * (kWarps / kLines) * (vectors ? kVector : 1);
   const unsigned line_blocks = static_cast<unsigned>((line_count + kLines - 1) / kLines), column_blocks = static_cast<unsigned>((column_count + across - 1) / across);
-  const unsigned chunks = static_cast<unsigned>((plane_count + kSteps - 1) / kSteps), blocks = static_cast<unsigned>(batches) * chunks * line_blocks * column_blocks;
+  const auto kernel = vectors ? march_kernel<kVector> : march_kernel<1>;
+  long long steps = kSteps;
+  if constexpr (kWaves > 0) {
+    int resident = 0;
+    if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 32 * kWarps, 0); error != cudaSuccess) return error;
+    const long long wanted = static_cast<long long>({{sheet_multiprocessors}}) * resident * kWaves / (batches * line_blocks * column_blocks);
+    steps = wanted > 1 ? (plane_count + wanted - 1) / wanted : plane_count;
+    if (steps < kLeastSteps) steps = kLeastSteps;
+  }
+  const unsigned chunks = static_cast<unsigned>((plane_count + steps - 1) / steps), blocks = static_cast<unsigned>(batches) * chunks * line_blocks * column_blocks;
   const int planes = static_cast<int>(plane_count), lines = static_cast<int>(line_count), columns = static_cast<int>(column_count);
-  if (vectors) march_kernel<kVector><<<blocks, 32 * kWarps, 0, stream>>>({{{arguments}}}, planes, lines, columns, line_blocks, column_blocks, chunks);
-  else march_kernel<1><<<blocks, 32 * kWarps, 0, stream>>>({{{arguments}}}, planes, lines, columns, line_blocks, column_blocks, chunks);
+  kernel<<<blocks, 32 * kWarps, 0, stream>>>({{{arguments}}}, planes, lines, columns, static_cast<int>(steps), line_blocks, column_blocks, chunks);
   return cudaGetLastError();
 }
