@@ -173,11 +173,12 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
   const Op* code = launch.kernel->code.data();
   constexpr std::size_t kIndex = static_cast<std::size_t>(kVariant);
   std::uint64_t threads = 0, used = 0, slice = 0;
+  const std::uint64_t stores = launch.stores;
   const auto leave = [&](Outcome outcome) {
     launch.thread_instructions += threads;
     launch.clock += used;
     w.watching = false;
-    w.visited = outcome == Outcome::quantum || outcome == Outcome::spins;
+    w.visited = outcome == Outcome::spins || (outcome == Outcome::quantum && launch.stores == stores);   // who stores does not spin
     return outcome;
   };
   const auto nothing_ready = [&] {

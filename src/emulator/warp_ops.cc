@@ -1,6 +1,8 @@
 // Operations that read other lanes: shfl, vote, match, redux, activemask, elect (PTX manual, 9.7.9.6 and 9.7.13.9 to 14).
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
 #include <limits>
 
 #include "emulator/handlers.h"
@@ -36,6 +38,26 @@ void report_absent(Warp& w, const Op& op, U lane, U source) {
   });
 }
 
+// Source lanes of a whole warp whose lanes give the same b and c, as most shuffles do.
+struct ShuffleTable {
+  ptx::ShuffleMode mode{};
+  U b = 0, c = 0, inside = 0;
+  std::array<std::uint8_t, 32> lanes{};
+  bool filled = false;
+};
+const ShuffleTable& shuffle_table(ptx::ShuffleMode mode, U b, U c) {
+  thread_local std::array<ShuffleTable, 64> tables;
+  ShuffleTable& table = tables[(b ^ c >> 3 ^ static_cast<U>(mode) << 4) % tables.size()];
+  if (table.filled && table.mode == mode && table.b == b && table.c == c) return table;
+  table = {mode, b, c, 0, {}, true};
+  for (U i = 0; i < 32; ++i) {
+    const Source source = shuffle_source(mode, i, b, c);
+    table.inside |= static_cast<U>(source.inside) << i;
+    table.lanes[i] = static_cast<std::uint8_t>(source.inside ? source.lane : i);
+  }
+  return table;
+}
+
 // shfl: r[0] d, r[1] a, r[2] b, r[3] c, r[4] member mask, r[5] p (flags bit 5).
 Flow run_shfl(Warp& w, const Op& op, U mask) {
   if (!gather_lanes(w, op, mask, w.at(op.r[4]))) return Flow::regroup;
@@ -44,6 +66,14 @@ Flow run_shfl(Warp& w, const Op& op, U mask) {
   const std::byte* c = w.at(op.r[3]);
   const ptx::ShuffleMode mode = op.source->mods.shuffle;
   U result[32], inside = 0;
+  if (mask == kFullMask && op.r[2].bank == Bank::constants && op.r[3].bank == Bank::constants) {
+    const ShuffleTable& table = shuffle_table(mode, get<U>(b, 0), get<U>(c, 0));
+    std::memcpy(result, a, sizeof result);
+    std::byte* d = w.at(op.r[0]);
+    for (U i = 0; i < 32; ++i) put<U>(d, i, result[table.lanes[i]]);
+    if ((op.flags & 32) != 0) put_predicate(w.at(op.r[5]), table.inside, mask);
+    return Flow::next;
+  }
   for_lanes(mask, [&](U i) {
     Source source = shuffle_source(mode, i, get<U>(b, i), get<U>(c, i));
     inside |= static_cast<U>(source.inside) << i;
