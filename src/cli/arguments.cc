@@ -124,13 +124,12 @@ bool read_limit(const std::string& text, ProgramOptions& options) {
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     const bool seconds = word.ends_with('s');
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    if (end == word.c_str() || std::string_view(end) != (seconds ? "s" : "") || !(value > 0) || value > 1e18) return false;
-    if (seconds) options.limit_seconds = value;
-    else options.limit_instructions = static_cast<std::uint64_t>(value);
+    const auto value = parse_double(std::string_view(word).substr(0, word.size() - (seconds ? 1 : 0)));
+    if (!value || !(*value > 0) || *value > 1e18) return false;
+    if (seconds) options.limit_seconds = *value;
+    else options.limit_instructions = static_cast<std::uint64_t>(*value);
   }
-  return !text.empty();
+  return !text.empty() && text.back() != ',';
 }
 
 CLI::App* add(CLI::App& app, RunArguments& a) {

@@ -69,10 +69,12 @@ Expected<MemoryNeed> memory_need(const task::Task& task, std::span<const Job> jo
   if (!reference) return Unexpected(reference.error());
   const std::uint64_t tensors = all_bytes(*own);
   out.candidate = own->arena_bytes + largest_output(*own);
-  if (kind != RunKind::on_gpu) out.candidate += tensors + tensors / 8 * 3;   // three shadows of a bit a byte
+  // Shadows of a bit a byte: what the host wrote, and of outputs also what kernels wrote and what was ever written.
+  if (kind != RunKind::on_gpu) out.candidate += tensors + tensors / 8 + bytes_of(*own, &TensorPlace::has_output) / 4;
   if (kind == RunKind::whole) out.candidate += std::min(kRaceCells, 3 * tensors);
   out.machine = out.candidate;
   if (sampled) {
+    out.machine -= own->arena_bytes - std::min(own->arena_bytes, bytes_of(*own, &TensorPlace::has_input));   // nothing comes back: the rest of the arena is addresses alone
     out.machine += prepared_bytes(*own, true);
     return out;
   }

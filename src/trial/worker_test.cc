@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Objects, HostileWorker, ::testing::Values(
     Hostile{"abort", "", "abort();", "run.crash", "signal 6"},
     Hostile{"segfault", "", "*(volatile int*)16 = 1;", "run.crash", "signal 11"},
     Hostile{"device_pointer", "", "*(volatile int*)0x1000000000000 = 1;", "run.crash", "signal 11"},
-    Hostile{"endless_loop", "", "for (volatile int i = 0;; ++i) {}", "run.limit", "did not return within 2"},
+    Hostile{"endless_loop", "", "for (volatile int i = 0;; ++i) {}", "run.limit", "did not return within"},
     Hostile{"sleep", "", "sleep(100);", "run.hang", "did nothing meanwhile"},
     Hostile{"kill_parent", "", "kill(getppid(), SIGTERM);", "run.crash", "called kill(), which is forbidden"},
     Hostile{"kill_group", "", "kill(0, SIGCONT);", "run.crash", "called kill(), which is forbidden"},

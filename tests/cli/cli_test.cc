@@ -46,6 +46,10 @@ std::vector<Call> calls() {
       {"report_missing_file", {"report", "nothere.json"}, 2, "nothere.json: there is no such file"},
       {"report_folder", {"report", "/tmp/"}, 2, "this is a folder"},
       {"explain_missing_file", {"explain", "./nothere"}, 2, "./nothere: there is no such file"},
+      {"limit_nan", {"run", "x.cu", "--limit", "nan"}, 2, "--limit: expected"},
+      {"limit_inf", {"run", "x.cu", "--limit", "infs"}, 2, "--limit: expected"},
+      {"limit_hexadecimal", {"run", "x.cu", "--limit", "0x10"}, 2, "--limit: expected"},
+      {"limit_half", {"run", "x.cu", "--limit", "2e9,"}, 2, "--limit: expected"},
       {"explain_empty", {"explain", ""}, 2, "an empty argument"},
   };
   struct Option { const char* command; const char* option; bool whole; };
