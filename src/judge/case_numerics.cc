@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/mismatch_pattern.h"
 
 namespace kforge::judge {
 namespace {
@@ -102,6 +103,7 @@ std::string NumericsJudge::judge(const task::Tensor& tensor, const std::vector<D
   if (errors.worst_index >= 0)
     finding.details.push_back(fmt::format("worst at {}{}: got {:.9g}, expected {:.9g}, allowed difference {:.3g}", tensor.name,
                                           subscript(errors.worst_index, about.layout.shape), errors.worst_out, errors.worst_reference, errors.worst_bound));
+  if (const std::string pattern = mismatch_pattern(errors.mismatches, about.layout.shape); !pattern.empty()) finding.details.push_back("wrong: " + pattern);
   findings.add(std::move(finding), static_cast<double>(errors.mismatched));
   return fmt::format("numerics: {}: {}", tensor.name, errors.why);
 }

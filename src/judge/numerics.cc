@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/mismatch_pattern.h"
 #include "task/dtype_convert.h"
 #include "task/expression.h"
 
@@ -299,14 +300,20 @@ class Comparison {
     out_.max_abs = std::max(out_.max_abs, error);
     // A quotient is computed where it may be the largest: divisions would be most of the work.
     if (ref != 0 && !(error < kNearly * out_.max_rel * std::abs(ref))) out_.max_rel = std::max(out_.max_rel, error / std::abs(ref));
-    if (!(error <= bound)) ++out_.mismatched;
+    if (!(error <= bound)) mismatch(d, i);
     if (error == 0 || error < kNearly * worst_excess_ * bound) return;
     const double excess = bound > 0 ? error / bound : kInfinity;
     if (excess > worst_excess_ || (excess == worst_excess_ && excess > 0 && error > worst_error_)) worst(d, i, value, ref, bound, excess, error);
   }
 
-  void disagree(std::size_t d, std::size_t i, double value, double ref) {
+  void mismatch(std::size_t d, std::size_t i) {
     ++out_.mismatched;
+    if (out_.mismatches.empty()) mismatched_draw_ = d;
+    if (d == mismatched_draw_ && out_.mismatches.size() < kMismatchesKept) out_.mismatches.push_back(static_cast<std::int64_t>(i));
+  }
+
+  void disagree(std::size_t d, std::size_t i, double value, double ref) {
+    mismatch(d, i);
     if (out_.nonfinite_disagreements++ == 0) worst(d, i, value, ref, 0, kInfinity, kInfinity);
   }
 
@@ -387,6 +394,7 @@ class Comparison {
   double sum_error_ = 0, squares_error_ = 0, squares_out_ = 0, squares_reference_ = 0, dot_ = 0;
   double lowest_ = kInfinity, highest_ = -kInfinity;
   double worst_excess_ = 0, worst_error_ = 0;
+  std::size_t mismatched_draw_ = 0;
 };
 
 }  // namespace

@@ -69,6 +69,7 @@ struct TensorErrors {
   double cosine = 1;
   std::int64_t worst_index = -1;                // row-major, in draw `worst_draw`; the largest error over its bound; -1: no error
   std::uint32_t worst_draw = 0;
+  std::vector<std::int64_t> mismatches;         // indices of the first draw that has any, ascending; at most kMismatchesKept (mismatch_pattern.h)
   double worst_out = 0, worst_reference = 0, worst_bound = 0;
   std::uint64_t nonfinite_disagreements = 0;    // NaN or infinity where the reference has none, or the reverse
   double norm_error = 0, norm_bound = 0;        // ||out - ref|| and its bound, of the worst draw (of all, when pooled)
