@@ -48,6 +48,9 @@ std::string to_junit(const RunRecord& run);
 
 std::string to_json(const RunRecord& run);   // schema kforge.run/1
 
+// What changed from one source to another, line by line with context; "" when nothing did.
+std::string difference_text(std::string_view before, std::string_view after, bool colour);
+
 // What to_json wrote, read back. `file` is what errors name. Errors: bad_input with the key.
 Expected<Verdict> read_verdict(std::string_view json, const std::string& file);
 Expected<RunRecord> read_run(std::string_view json, const std::string& file);

@@ -76,6 +76,8 @@ Expected<std::vector<RunSummary>> list_runs(const std::string& folder);
 Expected<RunRecord> load_run(const std::string& folder, const std::string& id);
 // The run's steps, in order.
 Expected<std::vector<RunEvent>> load_events(const std::string& folder, const std::string& id);
+// The exchanges with language models as a record (schema kforge.llm-record/1) that `--llm replay:FILE` goes through again. Errors: missing (none, or no such run).
+Expected<std::string> message_record(const std::string& folder, const std::string& id);
 // What can be learnt from a run: one JSON document a line (schema kforge.training/1) for every judged candidate with its source, PTX,
 // profile, bottleneck, move, outcome and reward; right but slow ones and wrong ones included.
 Expected<std::string> training_records(const std::string& folder, const std::string& id);

@@ -208,6 +208,27 @@ CLI::App* add(CLI::App& app, McpArguments& a) {
   return mcp;
 }
 
+void add_model(CLI::App* command, OptimizeOptions& o) {
+  std::string known;
+  for (const std::string& row : model_providers()) known += "\n  " + row;
+  constexpr const char* kGroup = "Language model (docs/models.md)";
+  ModelOptions& m = o.model;
+  command->add_option("--llm", m.spec, "Let a model propose kernels, too:" + known)->option_text("PROVIDER[:MODEL]")->group(kGroup);
+  command->add_option("--llm-url", m.url, "Base URL of the model's server")->group(kGroup);
+  command->add_option("--llm-key-file", m.key_file, "File of mode 0600 that holds the key; default: the provider's environment variable")->group(kGroup);
+  command->add_option("--llm-effort", m.effort, "How much the model thinks: low, medium, high; default: as the provider has it")->group(kGroup);
+  command->add_option("--llm-tools", m.tools, "Offer it tools (check, profile, sweep, ...): on, off; default: as its provider usually can")->group(kGroup);
+  command->add_option("--llm-at-once", m.at_once, "Moves it is asked for in a round")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
+  command->add_option("--max-tokens", m.tokens, "Tokens that the run may use, in and out; 0: no limit")->check(numbers().whole)->capture_default_str()->group(kGroup);
+  command->add_option("--max-money", m.money, "US dollars that the run may cost; 0: no limit")->check(numbers().positive)->capture_default_str()->group(kGroup);
+  command->add_option("--prompt-tokens", m.prompt_tokens, "Tokens of one prompt")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
+  command->add_option("--answer-tokens", m.answer_tokens, "Tokens of one answer")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
+  command->add_flag("--bare-feedback", m.bare_feedback, "Tell it only whether a kernel builds, how wrong it is, and its time")->group(kGroup);
+  command->add_option("--context", m.context, "Folder of documents and code to cite from; may be repeated")->option_text("DIR")->allow_extra_args(false)->group(kGroup);
+  command->add_option("--from-gpu", m.from_gpu, "The start was written for this GPU: port it first")->group(kGroup);
+  command->add_option("--proposers", o.proposers, "Who proposes: of template, transform, sweep, model, with commas between; default: all")->delimiter(',')->allow_extra_args(false)->group(kGroup);
+}
+
 CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   auto* optimize = app.add_subcommand("optimize", "Forge a kernel for a task: plan, generate, judge, search, report");
   OptimizeOptions& o = a.options;
@@ -217,17 +238,19 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
   optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
   add_device(optimize, o.device);
-  optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take")->check(numbers().positive)->capture_default_str();
+  auto* seconds = optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take; with --llm an hour unless stated")->check(numbers().positive)->capture_default_str();
   optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(numbers().whole_positive)->capture_default_str();
   optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->check(numbers().whole)->capture_default_str();
   optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->check(numbers().whole)->capture_default_str();
   optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->check(numbers().whole)->capture_default_str();
   optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
-  optimize->add_flag("--review", a.review, "Stop before each round to edit the plan or the candidates");
+  optimize->add_flag("--review{usual}", a.review, "Stop to look and edit: of plan, candidate, feedback (what a model is told), with commas between; by itself the first two");
+  add_model(optimize, o);
   optimize->add_flag("--json", a.json, "Print the run as one JSON document (schema kforge.run/1)");
   optimize->add_option("-o,--output", a.output, "Write the winner to this file, too");
   optimize->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
-  optimize->final_callback([&o] {
+  optimize->final_callback([&o, seconds] {
+    if (!o.model.spec.empty() && seconds->count() == 0) o.budget.seconds = 3600;   // a model thinks longer than a template
     if (o.task.empty() == o.resume.empty()) throw CLI::ValidationError("optimize", "give a task file, or --resume RUN");
   });
   optimize->footer("Examples:\n  kforge optimize examples/softmax/task.toml\n  kforge optimize task.toml --from slow.cu --budget-seconds 60 -o fast.cu\n  kforge optimize --resume last");
@@ -251,6 +274,7 @@ CLI::App* add(CLI::App& app, RunsArguments& a) {
   runs->add_flag("--steps", a.steps, "What it wrote down as it went");
   runs->add_flag("--costs", a.costs, "Where its time went, by stage");
   runs->add_option("--training-records", a.training_records, "Write what can be learnt from it to this file, one JSON document a line; - for stdout");
+  runs->add_option("--messages", a.messages, "Write its exchanges with language models to this file, for --llm replay:FILE; - for stdout");
   runs->add_flag("--json", a.json, "Print JSON");
   runs->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
   runs->footer("Examples:\n  kforge runs\n  kforge runs last --tree");
@@ -321,6 +345,7 @@ CLI::App* add(CLI::App& app, EvalArguments& a) {
   eval->add_option("--candidates", o.budget.candidates, "Candidates that are judged for each task")->check(CLI::PositiveNumber)->capture_default_str();
   eval->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
   eval->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
+  add_model(eval, o);
   eval->add_flag("--json", a.json, "Print JSON (schema kforge.eval/1)");
   eval->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
   eval->footer("Example:\n  kforge eval examples --candidates 10 --json > eval.json");
@@ -371,6 +396,21 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
   return {words.rbegin(), words.rend()};    // CLI11 takes them last first
 }
 
+// "--review plan,candidate" as "--review=plan,candidate": a flag's value stands behind "=". The words are in reverse order.
+std::vector<std::string> with_review_joined(std::vector<std::string> words) {
+  for (std::size_t i = words.size(); i-- > 1;) {
+    if (words[i] != "--review") continue;
+    bool kinds = true;
+    std::istringstream text(words[i - 1]);
+    for (std::string word; std::getline(text, word, ',');) kinds = kinds && (word == "plan" || word == "candidate" || word == "feedback");
+    if (!kinds || words[i - 1].empty()) continue;
+    words[i] += "=" + words[i - 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    break;
+  }
+  return words;
+}
+
 }  // namespace
 
 Invocation parse_arguments(int argc, const char* const* argv) {
@@ -380,7 +420,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
   add_commands<OptimizeArguments, CheckArguments, ProfileArguments, BenchArguments, WorkerArguments, RunArguments, PlanArguments, RunsArguments, GpusArguments, DoctorArguments, McpArguments, KnowledgeArguments, ReportArguments, ExplainArguments, ExportArguments, DatasetArguments, EvalArguments, CiArguments>(app, chosen);
-  std::vector<std::string> words = with_command(argc, argv);
+  std::vector<std::string> words = with_review_joined(with_command(argc, argv));
   const bool is_run = !words.empty() && words.back() == "run";
   RunWords parts;
   if (is_run) {

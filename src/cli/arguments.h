@@ -43,7 +43,7 @@ struct WorkerArguments {
 struct OptimizeArguments {
   OptimizeOptions options;
   bool json = false;
-  bool review = false;
+  std::string review;        // of plan, candidate, feedback, with commas between; "" none
   std::string output;        // the winner's file, too; ""
 };
 
@@ -62,6 +62,7 @@ struct RunsArguments {
   std::string run;           // one of them; "" lists all
   std::string store;
   std::string training_records;   // file to write them to; ""
+  std::string messages;           // file to write its exchanges with language models to; ""
   bool tree = false, steps = false, costs = false, json = false;
 };
 

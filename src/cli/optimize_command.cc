@@ -1,13 +1,14 @@
 // `kforge optimize`: the main job, with its progress on the terminal.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <atomic>
-#include <iostream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/person.h"
 #include "cli/terminal.h"
 #include "kforge/optimize.h"
 #include "kforge/report.h"
@@ -39,15 +40,18 @@ std::string line_of(const kforge::Progress& p) {
   return out;
 }
 
-// Shows the files and waits for an answer on the terminal.
-ReviewAnswer ask_person(const Review& review) {
-  fmt::print(stderr, "\nround {} of run {}\n  plan        {}\n", review.round, review.run, review.plan);
-  for (const std::string& path : review.candidates) fmt::print(stderr, "  candidate   {}\n", path);
-  if (!review.problem.empty()) fmt::print(stderr, "  problem     {}\n", review.problem);
-  fmt::print(stderr, "edit or remove these files as you like; Enter judges them, q stops here: ");
-  std::string answer;
-  if (!std::getline(std::cin, answer) || answer == "q") return ReviewAnswer::stop;
-  return ReviewAnswer::go_on;
+// "plan,candidate"; "usual" without a value of the option; false for another word.
+bool read_kinds(const std::string& text, ReviewKinds& kinds) {
+  if (text == "usual") return true;
+  kinds = {false, false, false};
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "plan") kinds.plan = true;
+    else if (word == "candidate") kinds.candidate = true;
+    else if (word == "feedback") kinds.feedback = true;
+    else return false;
+  }
+  return true;
 }
 
 // The file that was asked for; false when it cannot be written.
@@ -64,15 +68,19 @@ bool write_winner(const RunRecord& run, const std::string& path) {
 
 int run(const OptimizeArguments& arguments) {
   OptimizeOptions options = arguments.options;
-  if (arguments.review && (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)))
+  const bool reviews = !arguments.review.empty();
+  if (reviews && (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)))
     return report_error({ErrorCode::bad_input, "--review needs a terminal", {}, "edit the plan instead: kforge plan TASK > plan.toml, then --plan plan.toml"});
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   options.interrupted = [] { return interrupts.load() > 0; };
-  if (arguments.review) options.review = ask_person;
+  if (reviews) options.review = ask_person;
+  if (reviews && !read_kinds(arguments.review, options.review_kinds))
+    return report_error({ErrorCode::bad_input, "--review takes plan, candidate and feedback", {}, "--review plan,candidate,feedback"});
   const auto finished = [&] {
     cli::Progress progress;
     options.progress = [&](const kforge::Progress& p) { progress.step(line_of(p)); };
+    options.told = [&](std::string_view text) { progress.step("model  " + std::string(text)); };
     return optimize(options);
   }();
   if (!finished) return report_error(finished.error());

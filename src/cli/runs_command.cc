@@ -55,24 +55,25 @@ int print_costs(const RunsArguments& arguments) {
   return 0;
 }
 
-int write_training(const RunsArguments& arguments) {
-  const auto records = training_records(arguments.store, arguments.run);
-  if (!records) return report_error(records.error());
-  std::FILE* file = arguments.training_records == "-" ? stdout : std::fopen(arguments.training_records.c_str(), "wb");
-  const bool written = file && std::fwrite(records->data(), 1, records->size(), file) == records->size();
+// To a file, or to stdout as "-".
+int write_text(const Expected<std::string>& text, const std::string& path, const char* what) {
+  if (!text) return report_error(text.error());
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+  const bool written = file && std::fwrite(text->data(), 1, text->size(), file) == text->size();
   const bool closed = !file || file == stdout || std::fclose(file) == 0;
   if (written && closed) return 0;
-  return report_error({ErrorCode::failed, "the training records could not be written", {arguments.training_records, 0, 0}, "give a file in a folder that is there, or - for stdout"});
+  return report_error({ErrorCode::failed, fmt::format("the {} could not be written", what), {path, 0, 0}, "give a file in a folder that is there, or - for stdout"});
 }
 
 }  // namespace
 
 int run(const RunsArguments& arguments) {
   if (arguments.run.empty()) {
-    if (!arguments.tree && !arguments.steps && !arguments.costs && arguments.training_records.empty()) return print_list(arguments);
+    if (!arguments.tree && !arguments.steps && !arguments.costs && arguments.training_records.empty() && arguments.messages.empty()) return print_list(arguments);
     return report_error({ErrorCode::bad_input, "which run?", {}, "kforge runs RUN --tree; kforge runs lists them"});
   }
-  if (!arguments.training_records.empty()) return write_training(arguments);
+  if (!arguments.training_records.empty()) return write_text(training_records(arguments.store, arguments.run), arguments.training_records, "training records");
+  if (!arguments.messages.empty()) return write_text(message_record(arguments.store, arguments.run), arguments.messages, "messages");
   if (arguments.steps) return print_steps(arguments);
   if (arguments.costs) return print_costs(arguments);
   const auto record = load_run(arguments.store, arguments.run);

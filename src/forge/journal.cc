@@ -219,7 +219,7 @@ std::vector<propose::Tried> Journal::tried() const {
   std::vector<propose::Tried> out;
   for (const Entry& e : entries_)
     if (e.judged && e.purpose == store::kSearch)
-      out.push_back({e.candidate, e.verdict.status, e.standing.us, e.verdict.findings, e.verdict.contracts, e.verdict.resources, e.profiles, e.cost, is_screened(e.verdict)});
+      out.push_back({e.candidate, e.verdict.status, e.standing.us, e.verdict.findings, e.verdict.contracts, e.verdict.resources, e.profiles, e.cost, is_screened(e.verdict), &e.verdict});
   return out;
 }
 

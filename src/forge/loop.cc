@@ -75,6 +75,7 @@ class Loop {
     out.seconds = seconds();
     out.interrupted = interrupted() || stopped_by_review_;
     out.asked_and_empty = exhausted_;
+    out.model_spent = model_spent_;
     out.has_goal = s_.task->goal.has_value();
     const Entry* best = nullptr;
     double spent = 0;
@@ -143,6 +144,10 @@ class Loop {
     options.expectation = [this](const Move& move) { return expectation(move); };
     const propose::Situation situation{*s_.task, *s_.sheet, journal_.plan(), tried, s_.seed, frontier, [this](const Candidate& c) { return effort(c); }};
     auto picked = pick_round(s_.proposers, situation, options);
+    if (const auto failure = s_.proposer_failure ? s_.proposer_failure() : std::nullopt; failure && !out_of_time()) {
+      if (failure->code != ErrorCode::limit) return Unexpected(*failure);
+      model_spent_ = failure->message;
+    }
     if (s_.review) {
       auto reviewed = s_.review(journal_.rounds(), std::move(picked));
       if (!reviewed) return Unexpected(reviewed.error());
@@ -326,6 +331,7 @@ class Loop {
   const double before_, start_;
   std::mutex mutex_;             // of the journal while threads judge
   bool exhausted_ = false, stopped_by_review_ = false;
+  std::string model_spent_;
 };
 
 }  // namespace

@@ -48,6 +48,8 @@ struct LoopSetting {
   std::function<bool()> interrupted;
   // Between proposing and judging: what a person made of the round. nullopt: stop. May be empty.
   std::function<Expected<std::optional<std::vector<Candidate>>>(std::uint64_t round, std::vector<Candidate> proposed)> review;
+  // After the proposers were asked: why one of them can be asked no more. `limit`: its own budget is spent, the others go on; any other error ends the run. May be empty.
+  std::function<std::optional<Error>()> proposer_failure;
 };
 
 // The journal then has the outcome. Errors: of the judge, of the store; the run can be resumed.

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -17,6 +19,7 @@
 #include "forge/cases.h"
 #include "forge/fingerprint.h"
 #include "forge/loop.h"
+#include "forge/model_run.h"
 #include "forge/plan_review.h"
 #include "forge/screen.h"
 #include "forge/standard_proposers.h"
@@ -60,7 +63,8 @@ std::string new_run_id(const std::string& task_name) {
 
 // What the store keeps of the options, so that a resumed run is the same run.
 std::string options_text(const OptimizeOptions& o, const Surroundings& around) {
-  return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference, o.device});
+  return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference, o.device,
+                              store::to_word_list(o.proposers), store::to_word_list(model_words(o.model))});
 }
 
 // The budget of the run, but for what this call states.
@@ -137,8 +141,10 @@ class Optimisation {
 
   Expected<RunRecord> run() {
     const bool fresh = options_.resume.empty();
-    if (fresh)   // a call that is wrong leaves no store behind
+    if (fresh) {   // a call that is wrong leaves no store behind
       if (auto ready = prepare(options_.task, options_.gpu, options_.device); !ready) return Unexpected(ready.error());
+      if (auto right = check_proposers(); !right) return Unexpected(right.error());
+    }
     auto opened = store::Store::open(store::store_folder(options_.store), fresh);
     if (!opened) return Unexpected(opened.error());
     store_.emplace(std::move(*opened));
@@ -151,9 +157,13 @@ class Optimisation {
     compile_server_.emplace(&costs_->ledger());
     if (auto found = find_goal(journal->plan()); !found) return Unexpected(found.error());
     LoopSetting setting = make_setting(*journal);
+    if (auto added = add_proposers(setting, *journal); !added) return Unexpected(added.error());
     if (journal->rounds() == 0)
       if (auto seeded = add_first(setting); !seeded) return Unexpected(seeded.error());
-    if (auto done = run_loop(setting); !done) return Unexpected(done.error());
+    auto done = run_loop(setting);
+    if (model_)
+      if (auto told = journal->event(journal->row().seconds, "model", model_->summary()); !told) return Unexpected(told.error());
+    if (!done) return Unexpected(done.error());
     compile_server_.reset();   // it tells what it used
     set_costs(journal->row(), costs_->all());
     if (auto saved = journal->save_row(); !saved) return Unexpected(saved.error());
@@ -197,6 +207,10 @@ class Optimisation {
     const auto kept = store::from_word_list(row_.options);
     if (!kept.empty()) options_.from = kept[0];
     if (kept.size() >= 6) options_.device = kept[5];
+    if (kept.size() >= 8) {
+      options_.proposers = store::from_word_list(kept[6]);
+      if (options_.model.spec.empty()) options_.model = model_of_words(store::from_word_list(kept[7]));
+    }
     if (auto ready = prepare(row_.task_path, row_.gpu, options_.device); !ready) return ready;
     if (around_.task_text != row_.task_text || (kept.size() >= 5 && around_.reference != kept[4]))
       return fail(ErrorCode::bad_input, "the task or its reference was changed since the run began", {row_.task_path, 0, 0}, "start a new run: kforge optimize " + row_.task_path);
@@ -233,7 +247,6 @@ class Optimisation {
     s.budget = options_.budget;
     s.seed = options_.seed;
     s.jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    s.proposers = standard_proposers();
     s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
     s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, target_.sheet, options_.seed); };
     s.effort = [this](const Candidate& candidate) { return CandidateFiles(store_->folder() / "candidates").holds(candidate) ? kBuiltEffort : 1.0; };
@@ -241,9 +254,46 @@ class Optimisation {
     s.costs = &*costs_;
     s.progress = options_.progress;
     s.interrupted = options_.interrupted;
-    if (options_.review)
-      s.review = [this, &journal](std::uint64_t round, std::vector<Candidate> proposed) { return review_round(journal, store_->run_folder(row_.id), round, std::move(proposed), options_.review); };
+    if (options_.review && (options_.review_kinds.plan || options_.review_kinds.candidate))
+      s.review = [this, &journal](std::uint64_t round, std::vector<Candidate> proposed) { return review_round(journal, store_->run_folder(row_.id), round, std::move(proposed), options_.review, options_.review_kinds); };
     return s;
+  }
+
+  Expected<void> check_proposers() const {
+    if (auto made = standard_proposers(options_.proposers); !made) return Unexpected(made.error());
+    const bool wanted = asks_for(options_.proposers, "model");
+    if (!options_.model.spec.empty() && wanted) return check_model(options_.model);
+    if (options_.model.spec.empty() && wanted && !options_.proposers.empty()) return fail(ErrorCode::bad_input, "the proposer 'model' has no model", {}, "--llm PROVIDER:MODEL");
+    return {};
+  }
+
+  Expected<void> add_proposers(LoopSetting& s, Journal& journal) {
+    auto made = standard_proposers(options_.proposers);
+    if (!made) return Unexpected(made.error());
+    s.proposers = std::move(*made);
+    if (options_.model.spec.empty() || !asks_for(options_.proposers, "model")) return {};
+    const double start = now() - journal.row().seconds;
+    ModelSurroundings around;
+    around.store = &*store_;
+    around.journal = &journal;
+    around.reference = around_.reference;
+    around.device = target_.device_name();
+    around.seconds = [start] { return now() - start; };
+    around.judge = [this](const Candidate& candidate) {
+      auto judged = judge(candidate, {options_.seed, true, options_.interrupted, 0});
+      if (judged) tool_judgements_[candidate.id] = *judged;
+      return judged;
+    };
+    around.cancelled = [this, start] { return (options_.interrupted && options_.interrupted()) || now() - start >= options_.budget.seconds; };
+    around.told = options_.told;
+    if (options_.review && options_.review_kinds.feedback)
+      around.review = [this, &journal](const std::string& prompt) { return review_prompt(journal, store_->run_folder(row_.id), prompt, options_.review); };
+    auto model = ModelRun::open(options_.model, std::move(around));
+    if (!model) return Unexpected(model.error());
+    model_ = std::move(*model);
+    s.proposers.push_back(model_->proposer());
+    s.proposer_failure = [this] { return model_->failure(); };
+    return {};
   }
 
   // Round 0: the baseline, and the winner of an earlier run for the same ends, which is judged like any other.
@@ -286,6 +336,8 @@ class Optimisation {
   }
 
   Expected<Judgement> judge(const Candidate& candidate, const JudgeCall& call) {
+    // A tool of the model's had it judged a moment ago, with the same inputs.
+    if (const auto known = tool_judgements_.find(candidate.id); known != tool_judgements_.end() && call.stop_early && call.seed == options_.seed) return known->second;
     const auto file = CandidateFiles(store_->folder() / "candidates").file(candidate);
     if (!file) return Unexpected(file.error());
     JudgeRequest request = judge_request();
@@ -334,6 +386,8 @@ class Optimisation {
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;
   trial::PreparedStore prepared_;
+  std::map<std::string, Judgement> tool_judgements_;   // filled while proposers are asked, read while candidates are judged
+  std::unique_ptr<ModelRun> model_;
 };
 
 }  // namespace

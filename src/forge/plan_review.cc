@@ -9,18 +9,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Expected<Review> lay_out_files(const Journal& journal, const fs::path& folder, std::uint64_t round, const std::vector<Candidate>& proposed) {
+Expected<Review> lay_out_files(const Journal& journal, const fs::path& folder, std::uint64_t round, const std::vector<Candidate>& proposed, const ReviewKinds& kinds) {
   Review out;
   out.run = journal.row().id;
   out.round = round;
-  out.plan = (folder / "plan.toml").string();
   const fs::path sources = folder / fmt::format("round-{:03}", round);
   if (auto made = make_directories(sources); !made) return Unexpected(made.error());
-  if (auto written = write_file_atomic(out.plan, to_toml(journal.plan())); !written) return Unexpected(written.error());
+  if (kinds.plan) {
+    out.plan = (folder / "plan.toml").string();
+    if (auto written = write_file_atomic(out.plan, to_toml(journal.plan())); !written) return Unexpected(written.error());
+  }
+  if (!kinds.candidate) return out;
   for (const Candidate& candidate : proposed) {
     const fs::path file = sources / (candidate.id + ".cu");
     if (auto written = write_file_atomic(file, candidate.source); !written) return Unexpected(written.error());
     out.candidates.push_back(file.string());
+    out.parents.emplace_back();
+    const Entry* parent = journal.find(candidate.parent);
+    if (!parent) continue;
+    const fs::path from = sources / ("from-" + candidate.parent + ".cu");
+    if (auto written = write_file_atomic(from, parent->candidate.source); !written) return Unexpected(written.error());
+    out.parents.back() = from.string();
   }
   return out;
 }
@@ -29,6 +38,7 @@ Expected<Review> lay_out_files(const Journal& journal, const fs::path& folder, s
 Expected<std::vector<Candidate>> read_back(const Review& review, const std::vector<Candidate>& proposed) {
   std::vector<Candidate> out;
   std::error_code ignored;
+  if (review.candidates.empty()) return proposed;   // nobody asked to see them
   for (std::size_t i = 0; i < proposed.size(); ++i) {
     if (!fs::exists(review.candidates[i], ignored)) continue;
     auto source = read_file(review.candidates[i], 64ull << 20);
@@ -44,7 +54,12 @@ Expected<std::vector<Candidate>> read_back(const Review& review, const std::vect
   return out;
 }
 
+Expected<void> take_note(Journal& journal, const ReviewAnswer& answer) {
+  return answer.note.empty() ? Expected<void>() : journal.event(journal.row().seconds, "note", answer.note);
+}
+
 Expected<void> take_plan(Journal& journal, const std::string& path) {
+  if (path.empty()) return {};
   const auto before = to_toml(journal.plan());
   const auto text = read_file(path);
   if (!text) return Unexpected(text.error());
@@ -57,16 +72,31 @@ Expected<void> take_plan(Journal& journal, const std::string& path) {
 }  // namespace
 
 Expected<std::optional<std::vector<Candidate>>> review_round(Journal& journal, const fs::path& folder, std::uint64_t round, std::vector<Candidate> proposed,
-                                                             const std::function<ReviewAnswer(const Review&)>& ask) {
-  auto review = lay_out_files(journal, folder, round, proposed);
+                                                             const std::function<ReviewAnswer(const Review&)>& ask, const ReviewKinds& kinds) {
+  auto review = lay_out_files(journal, folder, round, proposed, kinds);
   if (!review) return Unexpected(review.error());
   for (;;) {
-    if (ask(*review) == ReviewAnswer::stop) return std::optional<std::vector<Candidate>>();
+    const ReviewAnswer answer = ask(*review);
+    if (auto noted = take_note(journal, answer); !noted) return Unexpected(noted.error());
+    if (answer.stop) return std::optional<std::vector<Candidate>>();
     auto planned = take_plan(journal, review->plan);
     auto candidates = read_back(*review, proposed);
     if (planned && candidates) return std::optional(std::move(*candidates));
     review->problem = to_string(planned ? candidates.error() : planned.error());
   }
+}
+
+std::optional<std::string> review_prompt(Journal& journal, const fs::path& folder, const std::string& prompt, const std::function<ReviewAnswer(const Review&)>& ask) {
+  Review review;
+  review.run = journal.row().id;
+  review.round = journal.rounds();
+  review.prompt = (folder / fmt::format("round-{:03}", journal.rounds()) / "prompt.md").string();
+  if (!make_directories(fs::path(review.prompt).parent_path()) || !write_file_atomic(review.prompt, prompt)) return std::nullopt;
+  const ReviewAnswer answer = ask(review);
+  if (!take_note(journal, answer) || answer.stop) return std::nullopt;
+  auto text = read_file(review.prompt);
+  if (!text) return std::nullopt;
+  return std::move(*text);
 }
 
 }  // namespace kforge::forge

@@ -38,13 +38,18 @@ Why stagnation(const SearchState& s) {
   return fmt::format("the last {} candidates were no better than the best one", s.since_better);
 }
 
+Why model_budget(const SearchState& s) {
+  if (!s.asked_and_empty || s.model_spent.empty()) return {};
+  return s.model_spent;
+}
+
 Why exhausted(const SearchState& s) {
   if (!s.asked_and_empty) return {};
   return "no proposer knows a further candidate";
 }
 
-constexpr std::array<StopRule, 6> kRules{{{"interrupted", interrupted}, {"goal", goal}, {"budget", time_budget}, {"budget", candidate_budget},
-                                          {"stagnation", stagnation}, {"exhausted", exhausted}}};
+constexpr std::array<StopRule, 7> kRules{{{"interrupted", interrupted}, {"goal", goal}, {"budget", time_budget}, {"budget", candidate_budget},
+                                          {"stagnation", stagnation}, {"budget", model_budget}, {"exhausted", exhausted}}};
 
 }  // namespace
 

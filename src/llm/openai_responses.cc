@@ -74,7 +74,7 @@ class Reader final : public AnswerReader {
     if (type == "function_call") {
       answer_.calls.push_back({text_of(item, "call_id"), text_of(item, "name"), text_of(item, "arguments")});
       own.push_back({{"type", type}, {"call_id", text_of(item, "call_id")}, {"name", text_of(item, "name")}, {"arguments", text_of(item, "arguments")}});
-    } else if (type == "reasoning") {
+    } else if (type == "reasoning" && !text_of(item, "encrypted_content").empty()) {   // without it nobody can take the item back
       own.push_back(OrderedJson::parse(item.dump()));
       own.back().erase("status");   // it is the server's to say
     } else if (type == "message") {

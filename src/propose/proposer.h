@@ -32,6 +32,7 @@ struct Tried {
   std::vector<evidence::KernelProfile> profiles;   // of the largest measure size; empty when it came from the store of another version
   double cost = 0;                                 // of building it, in a unit that does not depend on the machine's load; 0: not known
   bool screened = false;                           // it ran on sampled blocks alone, and its time there was not worth a proof
+  const Verdict* verdict = nullptr;                // the whole of it, where the journal has it; valid for one call of a proposer
 };
 
 struct Situation {

@@ -46,6 +46,8 @@ struct VerdictRow {
 struct DeadEndRow { std::string candidate, why; };
 struct ContributionRow { std::string candidate, ablated; double factor = 1; std::string how, title{}; };   // title: of a part of the candidate's move; "": of all of it
 struct EventRow { std::uint64_t number = 0; double at_s = 0; std::string kind, text; };
+// One exchange with a language model. `request` names what it was asked by content; prompt and answer are texts, kept as artefacts.
+struct MessageRow { double at_s = 0; std::string provider; bool tools = false; std::string request, prompt, answer; };
 struct VerificationRow { std::string candidate; std::uint64_t seed = 0; std::string status, verdict; };
 
 // What a winner is remembered by.

@@ -8,7 +8,7 @@ namespace kforge::store {
 namespace {
 
 // Once released, a migration never changes: the next version appends one.
-constexpr std::array<const char*, 3> kMigrations{R"sql(
+constexpr std::array<const char*, 4> kMigrations{R"sql(
 CREATE TABLE runs (
   id TEXT PRIMARY KEY, task_path TEXT NOT NULL, task_name TEXT NOT NULL, task_text TEXT NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL,
   version TEXT NOT NULL, toolkit TEXT NOT NULL, started TEXT NOT NULL, seed INTEGER NOT NULL, options TEXT NOT NULL, plan TEXT NOT NULL,
@@ -64,6 +64,12 @@ CREATE TABLE cases (
   run TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL, pattern TEXT NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, time_source TEXT NOT NULL,
   contract TEXT NOT NULL, finding TEXT NOT NULL, move TEXT NOT NULL, title TEXT NOT NULL, rule TEXT NOT NULL, before_us REAL NOT NULL, after_us REAL NOT NULL,
   PRIMARY KEY (run, after), FOREIGN KEY (run, after) REFERENCES candidates(run, id), FOREIGN KEY (run, before) REFERENCES candidates(run, id));
+)sql",
+                                                  R"sql(
+CREATE TABLE messages (
+  run TEXT NOT NULL REFERENCES runs(id), number INTEGER NOT NULL, at_s REAL NOT NULL, provider TEXT NOT NULL, tools INTEGER NOT NULL,
+  request TEXT NOT NULL, prompt TEXT NOT NULL, answer TEXT NOT NULL,
+  PRIMARY KEY (run, number));
 )sql"};
 
 Expected<int> version_of(Database& database) {

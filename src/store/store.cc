@@ -109,4 +109,27 @@ Expected<std::vector<EventRow>> Store::events(const std::string& run) {
   return out;
 }
 
+Expected<void> Store::add_message(const std::string& run, const MessageRow& row) {
+  const auto prompt = artefacts_.put(row.prompt);
+  if (!prompt) return Unexpected(prompt.error());
+  const auto answer = artefacts_.put(row.answer);
+  if (!answer) return Unexpected(answer.error());
+  return database_.run("INSERT INTO messages SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM messages WHERE run = ?1",
+                       {run, row.at_s, row.provider, std::int64_t{row.tools}, row.request, *prompt, *answer});
+}
+
+Expected<std::vector<MessageRow>> Store::messages(const std::string& run) {
+  std::vector<MessageRow> out;
+  auto read = database_.run("SELECT at_s, provider, tools, request, prompt, answer FROM messages WHERE run = ?1 ORDER BY number", {run},
+                            [&](const Row& row) { out.push_back({row.real(0), row.text(1), row.integer(2) != 0, row.text(3), row.text(4), row.text(5)}); });
+  if (!read) return Unexpected(read.error());
+  for (MessageRow& row : out)
+    for (std::string* text : {&row.prompt, &row.answer}) {
+      auto whole = artefacts_.get(*text);
+      if (!whole) return Unexpected(whole.error());
+      *text = std::move(*whole);
+    }
+  return out;
+}
+
 }  // namespace kforge::store

@@ -64,6 +64,8 @@ class Store {
 
   Expected<void> add_event(const std::string& run, double at_s, const std::string& kind, const std::string& text);
   Expected<std::vector<EventRow>> events(const std::string& run);
+  Expected<void> add_message(const std::string& run, const MessageRow& row);
+  Expected<std::vector<MessageRow>> messages(const std::string& run);   // in order
 
   // --- across runs
   // Keeps the faster one of the old and the new winner.

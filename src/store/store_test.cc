@@ -200,7 +200,7 @@ TEST_F(StoreTest, BringsAnOlderStoreUpToDate) {
   open().begin_run(some_run("r"));
   {
     auto database = Database::open(folder_.path() / "s" / "store.db", false, 1);
-    ASSERT_TRUE(database->script("ALTER TABLE contributions DROP COLUMN title; DROP TABLE cases; INSERT INTO contributions VALUES ('r', 0, 'c', 'd', 2, 'ablation'); PRAGMA user_version = 1"));
+    ASSERT_TRUE(database->script("ALTER TABLE contributions DROP COLUMN title; DROP TABLE cases; DROP TABLE messages; INSERT INTO contributions VALUES ('r', 0, 'c', 'd', 2, 'ablation'); PRAGMA user_version = 1"));
   }
   Store store = open();
   const auto rows = store.contributions("r");
