@@ -50,11 +50,17 @@ const Numbers& numbers() {
   return all;
 }
 
-// No word of the command line may be empty: an empty one is a variable that was not set.
-void refuse_empty_words(CLI::App& app) {
-  for (CLI::Option* option : app.get_options())
-    if (option->get_items_expected_max() > 0) option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("an empty argument; was a variable not set?") : std::string(); }, ""));
-  for (CLI::App* command : app.get_subcommands({})) refuse_empty_words(*command);
+// No word of the command line may be empty: an empty one is a variable that was not set. Options that are numbers take numbers and nothing else, whatever
+// they check besides.
+void be_strict(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    const std::string type = option->get_type_name();
+    if (type.starts_with("UINT")) option->check(numbers().whole);
+    if (type.starts_with("FLOAT")) option->check(numbers().not_negative);
+    option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("an empty argument; was a variable not set?") : std::string(); }, ""));
+  }
+  for (CLI::App* command : app.get_subcommands({})) be_strict(*command);
 }
 
 // Why the first word is no command, "" when it is one, or an option.
@@ -428,7 +434,7 @@ Invocation parse_arguments(int argc, const char* const* argv) {
     words.assign(parts.ours.rbegin(), parts.ours.rend());
     words.emplace_back("run");
   }
-  refuse_empty_words(app);
+  be_strict(app);
   if (const std::string why = words.empty() ? "" : unknown_command(app, words.back()); !why.empty()) return Finished{2, "", "kforge: " + why + "\nRun with --help for more information.\n"};
   try {
     app.parse(std::move(words));

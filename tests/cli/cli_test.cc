@@ -56,7 +56,7 @@ std::vector<Call> calls() {
   struct Bad { const char* name; const char* text; bool of_reals; };
   for (const Option& option : {Option{"check", "--seed", true}, Option{"check", "--call-seconds", false}, Option{"check", "--time-seconds", false}, Option{"check", "--call-instructions", true},
                                Option{"check", "--measure-instructions", true}, Option{"check", "--jobs", true}, Option{"optimize", "--budget-seconds", false}, Option{"optimize", "--candidates", true},
-                               Option{"optimize", "--stagnation", true}, Option{"optimize", "--seed", true}, Option{"optimize", "--jobs", true}, Option{"bench", "--time-seconds", false}}) {
+                               Option{"optimize", "--stagnation", true}, Option{"optimize", "--seed", true}, Option{"optimize", "--jobs", true}, Option{"bench", "--time-seconds", false}, Option{"eval", "--seed", true}, Option{"eval", "--jobs", true}, Option{"eval", "--budget-seconds", false}}) {
     for (const Bad& bad : {Bad{"nan", "nan", true}, Bad{"inf", "inf", true}, Bad{"negative", "-1", true}, Bad{"empty", "", true}, Bad{"trailing", "12x", true}, Bad{"space", " 12", true}, Bad{"overflow", "1e999", true},
                            Bad{"above_64_bits", "18446744073709551616", false}, Bad{"fraction", "1.5", false}, Bad{"hexadecimal", "0x10", false}}) {
       if (!option.whole && !bad.of_reals) continue;
