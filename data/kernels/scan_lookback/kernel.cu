@@ -155,27 +155,23 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm) scan_kernel({{{kernel_
     }
     __syncthreads();
     if (warp == 0) {
-      // A lane has kOwn neighbouring groups.
-      constexpr int kOwn = (kUnroll * kWarps + 31) / 32;
-      Sum groups[kOwn], own = 0;
+      constexpr int kOwn = (kUnroll * kWarps + 31) / 32;   // groups of a lane, 32 apart, so that lanes meet different banks
+      Sum starts[kOwn], total = 0;
 #pragma unroll
       for (int g = 0; g < kOwn; ++g) {
-        groups[g] = lane * kOwn + g < kUnroll * kWarps ? group_sums[lane * kOwn + g] : Sum(0);
-        own += groups[g];
+        const bool has = g * 32 + lane < kUnroll * kWarps;
+        const Sum scanned = scan_warp(has ? group_sums[g * 32 + lane] : Sum(0));
+        const Sum left = __shfl_up_sync(0xffffffffu, scanned, 1);
+        starts[g] = total + (lane == 0 ? Sum(0) : left);
+        total += __shfl_sync(0xffffffffu, scanned, 31);
       }
-      const Sum scanned = scan_warp(own);
-      const Sum total = __shfl_sync(0xffffffffu, scanned, 31);
       const long long first = row * tiles_per_row;
       if (lane == 0 && tile > first) publish(tile, total, own_base + 1);
       const Sum prefix = look_back(tile, first, own_base);
       if (lane == 0) publish(tile, prefix + total, own_base + 2);
-      const Sum left = __shfl_up_sync(0xffffffffu, scanned, 1);
-      Sum running = prefix + (lane == 0 ? Sum(0) : left);
 #pragma unroll
-      for (int g = 0; g < kOwn; ++g) {
-        if (lane * kOwn + g < kUnroll * kWarps) group_starts[lane * kOwn + g] = running;
-        running += groups[g];
-      }
+      for (int g = 0; g < kOwn; ++g)
+        if (g * 32 + lane < kUnroll * kWarps) group_starts[g * 32 + lane] = prefix + starts[g];
     }
     __syncthreads();
 #pragma unroll
