@@ -1,6 +1,6 @@
-// A value and the first position that has it.
+// A value and the first position that has it. Aligned so that both go through shared memory in one access, without conflicts.
 template <class V>
-struct Best {
+struct alignas(sizeof(V) <= 4 ? 8 : 16) Best {
   V value;
   int index;
 };
