@@ -47,8 +47,8 @@ struct Interface {
 };
 
 struct Limits {
-  double seconds = 120;
-  std::uint64_t memory_bytes = 8ull << 30;
+  double seconds = 120;                      // of the processor, for each process of a build; the clock on the wall is the machine's affair (compile.h)
+  std::uint64_t memory_bytes = 8ull << 30;   // address space of each of them
 };
 
 class CompileServer;
@@ -65,7 +65,7 @@ struct CandidateRequest {
 
 struct Artefact {
   bool ok = false;                    // false: `diagnostics` says why (the candidate's fault)
-  std::string failure;                // "", "compile", "interface", "limit": which contract it is (build or interface)
+  std::string failure;                // "", "compile", "interface", "limit", "crash" (of the compiler): which contract it is (build or interface)
   std::string shared_object;          // path; exports kforge_call(void** arguments, void* stream) -> int
   std::string ptx_path, cubin_path;
   std::vector<KernelReport> kernels;
@@ -76,7 +76,7 @@ struct Artefact {
   double seconds = 0;
 };
 
-// Errors (not the candidate's fault): missing (no nvcc), failed (cache folder not writable, ...), bad_input (no such file).
+// Errors (not the candidate's fault): missing (no nvcc), failed (cache folder full, a compiler that was killed, ...), bad_input (no such file; flags that the compilers refuse).
 Expected<Artefact> build_candidate(const CandidateRequest& request);
 
 struct ReferenceRequest {
