@@ -27,6 +27,12 @@ constexpr std::uint64_t kSlice = 256;             // until a group is watched, w
 constexpr std::uint64_t kRotation = 50'000;
 constexpr std::uint32_t kComparisons = 16;        // of register hashes per visit
 
+std::uint32_t count_lanes(std::uint32_t mask) {
+  mask -= mask >> 1 & 0x55555555u;
+  mask = (mask & 0x33333333u) + (mask >> 2 & 0x33333333u);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
 // ---- groups --------------------------------------------------------------------------------------------------------
 
 void park_active(Warp& w) {
@@ -198,7 +204,7 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
       const Op& op = code[pc];
       std::uint32_t mask = w.active;
       if (op.guard != kNoSlot) mask &= predicate(w.bases[0] + op.guard) ^ op.guard_flip;
-      const std::uint32_t lanes = mask == kFullMask ? 32 : static_cast<std::uint32_t>(std::popcount(mask));
+      const std::uint32_t lanes = count_lanes(mask);
       if constexpr (Observes<kVariant>::profile) {
         ++launch.ops[pc].executions;
         launch.ops[pc].lanes += lanes;

@@ -56,11 +56,35 @@ struct SavedAllocation {
 
 bool is_saved(const Allocation& allocation) { return allocation.live && !allocation.read_only; }
 
+// Room that the next launch takes again: fresh pages cost more than the copying.
+constexpr std::size_t kMostSpareBytes = std::size_t{256} << 20;
+thread_local std::vector<std::vector<std::byte>> t_spare;
+
+std::vector<std::byte> take_room(std::size_t bytes) {
+  const auto fits = std::find_if(t_spare.begin(), t_spare.end(), [&](const auto& room) { return room.capacity() >= bytes && room.capacity() <= 2 * bytes + 4096; });
+  if (fits == t_spare.end()) return {};
+  std::vector<std::byte> room = std::move(*fits);
+  t_spare.erase(fits);
+  return room;
+}
+
+void give_back(std::vector<SavedAllocation>& saved) {
+  std::size_t kept = 0;
+  for (const auto& room : t_spare) kept += room.capacity();
+  for (SavedAllocation& s : saved) {
+    if (kept + s.bytes.capacity() > kMostSpareBytes) continue;
+    kept += s.bytes.capacity();
+    t_spare.push_back(std::move(s.bytes));
+  }
+}
+
 std::vector<SavedAllocation> save(const Launch& launch) {
   std::vector<SavedAllocation> saved;
   for (Allocation* a : launch.memory->live()) {
     if (!is_saved(*a)) continue;
-    saved.push_back({a, {a->data, a->data + a->size}, a->written, a->initialised, a->all_initialised});
+    std::vector<std::byte> bytes = take_room(a->size);
+    bytes.assign(a->data, a->data + a->size);
+    saved.push_back({a, std::move(bytes), a->written, a->initialised, a->all_initialised});
     // Workers set bits side by side, so the words must be there.
     const std::size_t words = (a->size + 63) / 64;
     if (a->written.empty()) a->written.assign(words, 0);
@@ -236,6 +260,7 @@ TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<vo
     put_back(saved);
     return TeamOutcome::unclean;
   }
+  give_back(saved);
   for (const auto& worker : workers) add(launch, worker->launch);
   return launch.failed() ? TeamOutcome::limit : TeamOutcome::clean;
 }
