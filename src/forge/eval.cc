@@ -11,6 +11,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "forge/standing.h"
+#include "llm/budget.h"
+#include "llm/providers.h"
+#include "llm/record.h"
 
 namespace kforge {
 namespace {
@@ -49,6 +52,29 @@ std::string name_of(const std::string& task) {
   return path.filename() == "task.toml" ? path.parent_path().filename().string() : path.stem().string();
 }
 
+// What the model was asked, from the run's record of exchanges; a run that asked none has none.
+Expected<void> add_usage(const std::string& store, EvalRow& row) {
+  const auto text = message_record(store, row.run);
+  if (!text && text.error().code == ErrorCode::missing) {
+    row.dollars = 0;
+    return {};
+  }
+  if (!text) return Unexpected(text.error());
+  const auto record = llm::read_record(*text, row.run);
+  if (!record) return Unexpected(record.error());
+  row.answers = record->exchanges.size();
+  row.dollars = 0;
+  for (const llm::Exchange& exchange : record->exchanges) {
+    row.input_tokens += exchange.answer.usage.input;
+    row.output_tokens += exchange.answer.usage.output;
+    const auto price = llm::find_price(exchange.answer.model);
+    if (!price) return Unexpected(price.error());
+    if (!*price) row.dollars.reset();
+    else if (row.dollars) *row.dollars += llm::money_of(exchange.answer.usage, **price);
+  }
+  return {};
+}
+
 void take(const RunRecord& run, EvalRow& row) {
   row.run = run.id;
   row.outcome = run.outcome;
@@ -74,7 +100,9 @@ void take(const RunRecord& run, EvalRow& row) {
 Expected<EvalReport> evaluate(const EvalOptions& options) {
   const auto tasks = tasks_of(options.suite);
   if (!tasks) return Unexpected(tasks.error());
-  EvalReport report{options.suite, {}};
+  if (!options.optimize.model.spec.empty())
+    if (const auto known = llm::find_provider(options.optimize.model.spec); !known) return Unexpected(known.error());
+  EvalReport report{options.suite, options.optimize.model.spec, {}};
   for (const std::string& task : *tasks) {
     if (options.optimize.interrupted && options.optimize.interrupted()) break;
     EvalRow& row = report.rows.emplace_back();
@@ -83,12 +111,15 @@ Expected<EvalReport> evaluate(const EvalOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     OptimizeOptions one = options.optimize;
     one.task = task;
+    one.model.spec = replace_all(one.model.spec, "{task}", row.task);
     one.progress = [&](const Progress& p) {
       if (options.progress) options.progress(fmt::format("{} of {}, {}: {}, {} candidates", report.rows.size(), tasks->size(), row.task, p.step, p.candidates));
     };
     const auto run = optimize(one);
     if (run) take(*run, row);
     else row.outcome = "failed", row.why = to_string(run.error());
+    if (run)
+      if (auto used = add_usage(one.store, row); !used) row.why += "; its use of the model is not known: " + to_string(used.error());
     row.seconds = seconds_since(start);
     if (options.done) options.done(row);
   }
