@@ -136,7 +136,7 @@ std::string judge_call(const task::Task& task, const trial::CallEvidence& call, 
   return why;
 }
 
-void judge_build(const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings) {
+void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings) {
   const build::Artefact& artefact = trial.artefact;
   if (!artefact.ok) {
     const bool interface = artefact.failure == "interface";
@@ -155,6 +155,8 @@ void judge_build(const trial::TrialResult& trial, int sm, const std::string& can
   }
   for (const std::string& symbol : artefact.forbidden_symbols)
     findings.add(host_finding("interface", candidate, fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol)));
+  for (const std::string& name : artefact.forbidden_imports)
+    if (!name.starts_with("dl") || !allowed(task, "libraries")) findings.add(host_finding("interface", candidate, fmt::format("the object asks for {}: a launcher launches kernels", name)));
   if (!trial.module) return;
   for (const ptx::TargetIssue& issue : ptx::check_target(*trial.module, static_cast<std::uint32_t>(sm))) {
     Finding finding = make_finding("portability", trial.module->locations[issue.location], candidate);

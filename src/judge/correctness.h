@@ -13,7 +13,7 @@ namespace kforge::judge {
 // Adds this call's findings. Returns the first reason why the case failed; empty when nothing was wrong.
 std::string judge_call(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings);
 
-// Findings of the build rung: diagnostics, interface, forbidden symbols, instructions that the target lacks.
-void judge_build(const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings);
+// Findings of the build rung: diagnostics, interface, forbidden symbols and imports, instructions that the target lacks.
+void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings);
 
 }  // namespace kforge::judge

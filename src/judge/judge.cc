@@ -185,7 +185,7 @@ void Judge::see_measured(const trial::CallEvidence& call) {
 
 void Judge::see_build(const trial::TrialResult& trial) {
   built_ = trial.artefact.ok;
-  judge_build(trial, sheet_.sm(), options_.candidate, findings_);
+  judge_build(task_, trial, sheet_.sm(), options_.candidate, findings_);
   if (!trial.ptx_error.empty()) unknown_["portability"] = trial.ptx_error;
   for (const trial::CallEvidence& call : measured_) {
     PerformanceInput input;

@@ -140,6 +140,15 @@ TEST_F(Judging, AcceptsWhatHoldsEveryContract) {
   EXPECT_THAT(verdict.findings, IsEmpty());
 }
 
+TEST_F(Judging, WhatTheObjectAsksForCounts) {
+  trial_.artefact.forbidden_imports = {"dlopen (finds functions and libraries by name)"};
+  EXPECT_THAT(failed(conclude({good_call(true)})), Contains("interface"));
+  task_.allow = {"libraries"};
+  EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
+  trial_.artefact.forbidden_imports = {"mprotect (changes what memory may be used for)"};
+  EXPECT_THAT(failed(conclude({good_call(true)})), Contains("interface"));
+}
+
 TEST_F(Judging, ListsWhatIsUnknownAsUnproven) {
   const Verdict verdict = conclude({good_call(true)});
   EXPECT_THAT(verdict.unproven, Contains(HasSubstr("memory.reuse")));
