@@ -69,7 +69,7 @@ HttpFault type_fault(const Headers& headers) {
 
 std::string routing_fault(const Headers& headers, const Message& message) {
   const Json meta = message.params.value("_meta", Json::object());
-  if (headers("MCP-Protocol-Version") != (meta.is_object() ? meta.value("io.modelcontextprotocol/protocolVersion", Json()) : Json())) return "the header MCP-Protocol-Version is not the envelope's version";
+  if (Json(headers("MCP-Protocol-Version")) != (meta.is_object() ? meta.value("io.modelcontextprotocol/protocolVersion", Json()) : Json())) return "the header MCP-Protocol-Version is not the envelope's version";
   if (headers("Mcp-Method") != message.method) return "the header Mcp-Method is not the message's method";
   for (const Named& row : kNamed) {
     if (row.method != message.method) continue;
