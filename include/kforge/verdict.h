@@ -123,6 +123,7 @@ struct Verdict {
   std::vector<Finding> findings;
   std::optional<TimeReport> time;
   std::vector<ResourceReport> resources;  // one a kernel, the busiest first
+  std::uint64_t fresh_seed = 0; // of the repeated calls and the measure sizes; `--fresh-seed` gives the same inputs again
   double seconds = 0;           // the check itself took
 };
 

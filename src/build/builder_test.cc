@@ -222,6 +222,17 @@ TEST_F(Builder, ForbiddenSymbolsAreListed) {
   EXPECT_THAT(made.forbidden_symbols, ::testing::ElementsAre("cudaMalloc", "getpid", "kforge_cudart_end_call"));
 }
 
+TEST_F(Builder, ForbiddenImportsAreListed) {
+  EXPECT_TRUE(build(kScale).forbidden_imports.empty());
+  const Artefact made = build(std::string("#include <dlfcn.h>\n#include <fstream>\n#include <cstdio>\n") + kScale +
+                              "void* used = dlsym(nullptr, \"open\");\nextern \"C\" void kforge_cudart_reset();\nvoid reset() { kforge_cudart_reset(); std::ifstream file(\"x\"); std::printf(\"no harm\"); }\n");
+  ASSERT_TRUE(made.ok) << first_error(made);
+  EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("dlsym (finds functions")));
+  EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("kforge_cudart_reset (speaks to the harness")));
+  EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::HasSubstr("opens files")));
+  EXPECT_THAT(made.forbidden_imports, ::testing::Not(::testing::Contains(::testing::StartsWith("printf"))));
+}
+
 TEST_F(Builder, ATemplateBombEndsAtALimit) {
   CandidateRequest bomb = request(std::string("template<int N, int M> struct B { static constexpr int v = B<N-1, 2*M>::v + B<N-1, 2*M+1>::v; };\n"
       "template<int M> struct B<0, M> { static constexpr int v = 1; };\nint bomb() { return B<30, 0>::v; }\n") + kScale);

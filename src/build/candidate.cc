@@ -114,6 +114,7 @@ Expected<void> inspect(const CandidateRequest& request, const std::string& sourc
     return {};
   }
   artefact.forbidden_symbols = forbidden_symbols(*elf, launcher);
+  artefact.forbidden_imports = forbidden_imports(*elf);
   const std::string_view section = elf->section(".nv_fatbin");
   const Fatbin fatbin = read_fatbin(std::as_bytes(std::span(section.data(), section.size())));
   if (!fatbin.error.empty()) return fail(ErrorCode::failed, "the object that nvcc made cannot be read: " + fatbin.error, {object.string()});

@@ -52,6 +52,7 @@ Expected<Judgement> judge_call(const CheckOptions& options) {
   request.candidate = *candidate;
   request.only_correctness = options.only_correctness;
   request.seed = options.seed;
+  request.fresh_seed = options.fresh_seed;
   request.budget.call_seconds = options.call_seconds;
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;

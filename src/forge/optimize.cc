@@ -25,6 +25,7 @@
 #include "store/word_list.h"
 #include "task/formula.h"
 #include "trial/prepared_store.h"
+#include "trial/time_candidates.h"
 
 namespace kforge {
 namespace {
@@ -271,6 +272,7 @@ class Optimisation {
     request.compile_server = &*compile_server_;
     request.prepared = &prepared_;
     request.costs = &costs_->ledger();
+    request.fresh_seed = fresh_seed_;   // of all candidates: inputs and references are kept
     request.baselines = baselines_;
     return request;
   }
@@ -333,6 +335,7 @@ class Optimisation {
   std::optional<Candidate> baseline_;
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;
+  const std::uint64_t fresh_seed_ = trial::draw_fresh_seed();
   trial::PreparedStore prepared_;
 };
 

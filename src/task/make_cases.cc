@@ -166,18 +166,27 @@ class CaseMaker {
     const auto duplicate = std::find_if(cases_.begin(), cases_.end(), [&](const Case& made) { return made.sizes == sizes && made.values == values; });
     if (duplicate != cases_.end()) {
       duplicate->calls = std::max(duplicate->calls, calls);
+      if (calls > 1) refresh(*duplicate);
       return;
     }
     // Seeds of neighbouring cases are far apart: a case's calls use seed, seed + 1, ...
     const auto seed = mix64(options_.seed ^ mix64(cases_.size() + 1));
     cases_.push_back({sizes, std::string(values), seed, calls, false, label(sizes)});
+    if (calls > 1) refresh(cases_.back());
+  }
+
+  void refresh(Case& made) const {
+    if (options_.fresh_seed != 0) made.seed = mix64(made.seed ^ options_.fresh_seed);
   }
 
   // A measured size that was tried already is tried once: that case is the measured one.
   void add_measure(const Sizes& sizes) {
     add(sizes, "declared");
     for (auto& made : cases_)
-      if (made.sizes == sizes && made.values == "declared") made.measure = true;
+      if (made.sizes == sizes && made.values == "declared") {
+        if (made.calls == 1 && !made.measure) refresh(made);
+        made.measure = true;
+      }
   }
 
   const Task& task_;

@@ -313,6 +313,19 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
   }
 }
 
+std::vector<std::pair<std::string, std::string>> WorkerProcess::threads() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (pid_ <= 0) return out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ignored)) {
+    std::string name;
+    std::ifstream file(entry.path() / "comm");
+    std::getline(file, name);
+    out.emplace_back(entry.path().filename().string(), name);
+  }
+  return out;
+}
+
 void WorkerProcess::drain_output() {
   char piece[4096];
   for (int i = 0; i < 64; ++i) {   // a candidate that never stops printing must not keep us here
