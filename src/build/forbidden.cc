@@ -91,10 +91,6 @@ std::vector<std::string> forbidden_imports(const ElfFile& object) {
     const std::string_view does = symbol.defined ? std::string_view() : what_it_does(symbol.name);
     if (!does.empty()) out.push_back(fmt::format("{} ({})", symbol.name, does));
   }
-  // syscall and sysenter, wherever their bytes stand: by chance they hardly ever do (in none of 171 objects of examples and templates).
-  const std::string_view code = object.section(".text");
-  for (const std::string_view instruction : {std::string_view("\x0f\x05", 2), std::string_view("\x0f\x34", 2)})
-    if (code.find(instruction) != std::string_view::npos) out.push_back("the instruction of a system call (makes system calls of its own)");
   std::sort(out.begin(), out.end());
   return out;
 }
