@@ -281,7 +281,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.parameters = parameters;
   LaunchResult result;
   if (launch.parameters == nullptr) return {LaunchStatus::illegal_address, "no memory for the kernel's parameters", 0, 0};
-  std::memcpy(launch.parameters->data, request.parameters.data(), std::min<std::size_t>(request.parameters.size(), request.kernel->info.parameter_bytes));
+  if (!request.parameters.empty()) std::memcpy(launch.parameters->data, request.parameters.data(), std::min<std::size_t>(request.parameters.size(), request.kernel->info.parameter_bytes));
   d.fill_uniforms(launch);
   if (const std::uint32_t reserved = reserved_shared_offset(*request.kernel, launch.shared_bytes); reserved != 0) {
     for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(launch.uniforms.data() + place_of(ptx::SpecialRegister::reserved_smem_offset_begin).offset, i, reserved);
