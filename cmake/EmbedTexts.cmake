@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file that defines NAMESPACE::FUNCTION (declared in HEADER, with the struct EmbeddedText {path, text}): each file of FILES (a list, relative to
-# ROOT) with its content. Raw strings are limited to 64 KiB.
+# Writes OUTPUT, a C++ file that defines NAMESPACE::FUNCTION (declared in HEADER): each file of FILES (a list, relative to
+# ROOT) with its content. The standard promises 64 KiB for a raw string; GCC takes any length.
 set(text "// Written by EmbedTexts.cmake; edit the files, not this one.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\nconstexpr EmbeddedText kTexts[] = {\n")
 foreach(path ${FILES})
   file(READ ${ROOT}/${path} content)

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "evidence/launch_log.h"
 
 namespace kforge::evidence {
@@ -222,26 +223,6 @@ struct Reader {
   }
 };
 
-// How deep brackets are nested; those in strings do not count.
-int depth_of(std::string_view text) {
-  int depth = 0, deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return deepest;
-}
-
 }  // namespace
 
 // Text of a kernel's printf or of a file name need not be UTF-8: such bytes are replaced, not refused.
@@ -250,7 +231,7 @@ std::string to_json(const LaunchLog& log) { return write(log).dump(-1, ' ', fals
 bool from_json(std::string_view text, LaunchLog& log, std::string& error) {
   error.clear();
   if (text.size() > kMostTextBytes) return error = "the log is larger than 64 MiB", false;
-  if (depth_of(text) > kMostDepth) return error = "the log is nested too deeply", false;   // the parser recurses
+  if (json_depth(text) > kMostDepth) return error = "the log is nested too deeply", false;   // the parser recurses
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return error = "the log is no JSON text", false;
   Reader reader;

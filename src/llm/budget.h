@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/embedded_text.h"
 #include "base/error.h"
 #include "llm/chat.h"
 
 namespace kforge::llm {
 
-struct EmbeddedText { std::string_view path, text; };
 std::span<const EmbeddedText> embedded_prices();
 
 // US dollars for a million tokens.

@@ -1,25 +1,9 @@
 #include "mcp/json_rpc.h"
 
-#include <algorithm>
+#include "base/json_depth.h"
 
 namespace kforge::mcp {
 namespace {
-
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') in_string = true;
-    else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == ']' || c == '}') --depth;
-  }
-  return false;
-}
 
 Refusal refuse(int code, std::string message, const Json& id = nullptr) { return {id, {code, std::move(message), nullptr}}; }
 
@@ -27,7 +11,7 @@ Refusal refuse(int code, std::string message, const Json& id = nullptr) { return
 
 tl::expected<Message, Refusal> read_message(std::string_view text) {
   if (text.size() > kMaxMessageBytes) return tl::unexpected(refuse(kInvalidRequest, "the message is longer than 16 MiB"));
-  if (too_deep(text)) return tl::unexpected(refuse(kInvalidRequest, "the message nests more than 64 levels deep"));
+  if (json_depth(text) > kMaxDepth) return tl::unexpected(refuse(kInvalidRequest, "the message nests more than 64 levels deep"));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return tl::unexpected(refuse(kParseError, "this is no JSON text"));
   if (json.is_array()) return tl::unexpected(refuse(kInvalidRequest, "batches are not supported: send one message at a time"));

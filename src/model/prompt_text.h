@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/embedded_text.h"
 #include "base/error.h"
 
 namespace kforge::model {
 
-struct EmbeddedText { std::string_view path, text; };
 std::span<const EmbeddedText> embedded_prompts();
 
 // What a template's tags stand for. A flag is false where it is absent; a text that is set and not empty is a true flag, too.

@@ -144,10 +144,10 @@ Expected<Template> parse_template(std::string_view name, std::string_view toml, 
 Expected<std::vector<Template>> templates() {
   std::vector<Template> all;
   const auto files = embedded_kernels();
-  for (const EmbeddedFile& file : files) {
+  for (const EmbeddedText& file : files) {
     if (!file.path.ends_with("/template.toml")) continue;
     const std::string_view name = file.path.substr(0, file.path.find('/'));
-    const auto source = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& f) { return f.path == std::string(name) + "/kernel.cu"; });
+    const auto source = std::find_if(files.begin(), files.end(), [&](const EmbeddedText& f) { return f.path == std::string(name) + "/kernel.cu"; });
     if (source == files.end()) return fail(ErrorCode::bad_input, fmt::format("data/kernels/{} has no kernel.cu", name));
     auto made = parse_template(name, file.text, source->text);
     if (!made) return Unexpected(made.error());
@@ -157,7 +157,7 @@ Expected<std::vector<Template>> templates() {
 }
 
 std::string_view template_part(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_kernels())
+  for (const EmbeddedText& file : embedded_kernels())
     if (file.path == fmt::format("parts/{}.cu", name)) return file.text;
   return {};
 }

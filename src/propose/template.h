@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/embedded_text.h"
 #include "base/error.h"
 #include "hardware/data_sheet.h"
 
@@ -51,11 +52,7 @@ Expected<Template> parse_template(std::string_view name, std::string_view toml, 
 // The built-in ones, in order of name. Errors: bad_input (a defect of the data: the tests read them all).
 Expected<std::vector<Template>> templates();
 
-struct EmbeddedFile {
-  std::string_view path;            // "softmax/kernel.cu"
-  std::string_view text;
-};
-std::span<const EmbeddedFile> embedded_kernels();
+std::span<const EmbeddedText> embedded_kernels();   // the files of data/kernels
 // Text of data/kernels/parts/NAME.cu, which sources include as {{> NAME}}; "" when there is none.
 std::string_view template_part(std::string_view name);
 

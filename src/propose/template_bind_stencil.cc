@@ -67,18 +67,10 @@ class Stencil {
     return true;
   }
   bool add_constant(const TermPtr& load, const std::string& key) {
-    std::map<std::string, TermPtr> atoms;
-    const auto strides = strides_of(tensor_of(task_, load->text), atoms);
-    std::int64_t flat = 0;
-    for (std::size_t k = 0; k < load->args.size(); ++k) {
-      const auto stride = strides[k].as_constant();
-      if (!stride) return false;
-      flat += *integer_of(load->args[k]) * *stride;
-    }
-    const auto dtype = tensor_of(task_, load->text).dtype;
-    const std::string name = fmt::format("{}_{}", names_(load->text), flat);
-    uniform_.push_back(fmt::format("const {} {} = {};", cuda_name(number_of(dtype)), name, loaded(fmt::format("{}[{}]", names_(load->text), flat), dtype)));
-    places_[key] = name;
+    auto constant = constant_load(task_, names_, load);
+    if (!constant) return false;
+    uniform_.push_back(std::move(constant->definition));
+    places_[key] = std::move(constant->name);
     return true;
   }
 

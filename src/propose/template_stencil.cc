@@ -1,6 +1,11 @@
 #include "propose/template_stencil.h"
 
-#include "propose/template_binding.h"
+#include <map>
+
+#include <fmt/format.h>
+
+#include "propose/template_emit.h"
+#include "propose/template_extent.h"
 
 namespace kforge::propose {
 
@@ -28,6 +33,21 @@ std::optional<std::int64_t> stencil_offset(const TermPtr& term, const std::strin
     if (term->text == "min" ? is_last(bound) : is_zero(bound)) return stencil_offset(term->args[static_cast<std::size_t>(own)], variable, extent);
   }
   return std::nullopt;
+}
+
+std::optional<ConstantLoad> constant_load(const task::Task& task, const FileNames& names, const TermPtr& load) {
+  const task::Tensor& tensor = tensor_of(task, load->text);
+  std::map<std::string, TermPtr> atoms;
+  const auto strides = strides_of(tensor, atoms);
+  std::int64_t flat = 0;
+  for (std::size_t k = 0; k < load->args.size(); ++k) {
+    const auto stride = strides[k].as_constant();
+    if (!stride) return std::nullopt;
+    flat += *integer_of(load->args[k]) * *stride;
+  }
+  const std::string& pointer = names(load->text);
+  const std::string name = fmt::format("{}_{}", pointer, flat);
+  return ConstantLoad{name, fmt::format("const {} {} = {};", cuda_name(number_of(tensor.dtype)), name, loaded(fmt::format("{}[{}]", pointer, flat), tensor.dtype))};
 }
 
 }  // namespace kforge::propose
