@@ -78,13 +78,17 @@ void add_device(CLI::App* command, std::string& device) {
   command->add_option("--device", device, "Where kernels run: emulator (default); gpu or gpu:N of this machine besides; 'cmd:COMMAND' leaves it to a kforge worker")->option_text("DEVICE");
 }
 
+void add_sheet(CLI::App* command, std::string& gpu) { command->add_option("--gpu", gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)"); }
+
+void add_store(CLI::App* command, std::string& store) { command->add_option("--store", store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store"); }
+
 CLI::App* add(CLI::App& app, CheckArguments& a) {
   auto* check = app.add_subcommand("check", "Judge one candidate kernel against its task's contracts");
   check->add_option("task", a.options.task, "Task file (TOML)")->required();
   check->add_option("candidate", a.options.candidate, "Candidate (.cu), or a folder of them; default: naive.cu beside the task file");
   check->add_option("--out", a.out, "Folder for the verdicts of a folder of candidates; a call that was cut off goes on there");
-  check->add_option("--jobs", a.jobs, "Candidates of a folder judged at once; 0: one a core")->check(numbers().whole)->capture_default_str();
-  check->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  check->add_option("--jobs", a.jobs, "Candidates of a folder judged at once; 0: one a core")->capture_default_str();
+  add_sheet(check, a.options.gpu);
   add_device(check, a.options.device);
   check->add_option("--time-seconds", a.options.time_seconds, "Seconds for the timed calls of one measure size")->check(numbers().positive)->capture_default_str();
   check->add_flag("--warm", a.options.warm, "Time with a warm L2 cache; default: cold");
@@ -98,7 +102,7 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_flag("--json", a.json, "Print the verdict as one JSON document (schema kforge.verdict/1)");
   check->add_flag("--all", a.all, "Print the cases and contracts that passed, too");
   check->add_flag("--watch", a.watch, "Judge again whenever the candidate or the task changes, until interrupted; with --json one document a line");
-  check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->check(numbers().whole)->capture_default_str();
+  check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
   check->add_option("--call-seconds", a.options.call_seconds, "Seconds one call may take")->check(numbers().positive)->capture_default_str();
   check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(numbers().whole_positive)->capture_default_str();
   check->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
@@ -115,10 +119,10 @@ CLI::App* add(CLI::App& app, ProfileArguments& a) {
   auto* profile = app.add_subcommand("profile", "Say what a candidate's kernels did: counters per kernel and per source line");
   profile->add_option("task", a.options.task, "Task file (TOML)")->required();
   profile->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
-  profile->add_option("--gpu", a.options.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  add_sheet(profile, a.options.gpu);
   profile->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
       ->check(numbers().whole_positive)->capture_default_str();
-  profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->check(numbers().whole)->capture_default_str();
+  profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
   profile->add_flag("--all", a.all, "Print every metric of each kernel");
   profile->add_flag("--json", a.json, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
   profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu");
@@ -150,7 +154,7 @@ CLI::App* add(CLI::App& app, RunArguments& a) {
     a.profile = file;
     a.options.profile = true;
   }, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
-  run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->check(numbers().whole)->capture_default_str();
+  run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->capture_default_str();
   run->add_option_function<std::string>("--limit", [&a](const std::string& text) {
     if (!read_limit(text, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
   }, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
@@ -188,7 +192,7 @@ CLI::App* add(CLI::App& app, GpusArguments& a) {
   auto* gpus = app.add_subcommand("gpus", "List the GPU data sheets");
   gpus->add_option("name", a.name, "Show one GPU");
   gpus->add_flag("--this", a.here, "Print a data sheet (TOML) of the GPU of this machine");
-  gpus->add_option("--index", a.index, "With --this: which GPU, as CUDA counts")->check(numbers().whole)->capture_default_str();
+  gpus->add_option("--index", a.index, "With --this: which GPU, as CUDA counts")->capture_default_str();
   gpus->add_flag("--json", a.json, "Print JSON");
   gpus->footer("Examples:\n  kforge gpus h200\n  kforge gpus --this > mine.toml");
   return gpus;
@@ -206,10 +210,10 @@ CLI::App* add(CLI::App& app, McpArguments& a) {
   mcp->add_option("--root", a.options.roots, "Task files and candidates are read below this folder only; may be repeated; default: the current folder")->option_text("DIR")->allow_extra_args(false);
   mcp->add_option("--context", a.options.context, "Folder of documents and code for search_context; may be repeated")->option_text("DIR")->allow_extra_args(false);
   auto* http = mcp->add_flag("--http", a.http, "Serve HTTP on 127.0.0.1 in place of standard input and output");
-  mcp->add_option("--port", a.options.port, "With --http: the port; 0 takes a free one and says it")->check(numbers().whole)->capture_default_str()->needs(http);
+  mcp->add_option("--port", a.options.port, "With --http: the port; 0 takes a free one and says it")->capture_default_str()->needs(http);
   mcp->add_option("--token-file", a.token_file, "With --http: requests must carry this file's one line as bearer token; $KFORGE_MCP_TOKEN does the same")->needs(http);
   mcp->add_option("--calls", a.options.calls, "Tool calls that run at once; further ones wait")->check(numbers().whole_positive)->capture_default_str();
-  mcp->add_option("--store", a.options.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(mcp, a.options.store);
   mcp->footer("Examples:\n  kforge mcp --root ~/kernels --context ~/cuda-docs\n  kforge mcp --http --port 7800");
   return mcp;
 }
@@ -225,7 +229,7 @@ void add_model(CLI::App* command, OptimizeOptions& o) {
   command->add_option("--llm-effort", m.effort, "How much the model thinks: low, medium, high; default: as the provider has it")->group(kGroup);
   command->add_option("--llm-tools", m.tools, "Offer it tools (check, profile, sweep, ...): on, off; default: as its provider usually can")->group(kGroup);
   command->add_option("--llm-at-once", m.at_once, "Moves it is asked for in a round")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
-  command->add_option("--max-tokens", m.tokens, "Tokens that the run may use, in and out; 0: no limit")->check(numbers().whole)->capture_default_str()->group(kGroup);
+  command->add_option("--max-tokens", m.tokens, "Tokens that the run may use, in and out; 0: no limit")->capture_default_str()->group(kGroup);
   command->add_option("--max-money", m.money, "US dollars that the run may cost; 0: no limit")->check(numbers().positive)->capture_default_str()->group(kGroup);
   command->add_option("--prompt-tokens", m.prompt_tokens, "Tokens of one prompt")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
   command->add_option("--answer-tokens", m.answer_tokens, "Tokens of one answer")->check(numbers().whole_positive)->capture_default_str()->group(kGroup);
@@ -242,19 +246,19 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("--from", o.from, "A slow kernel to start from; default: naive.cu beside the task file");
   optimize->add_option("--plan", o.plan, "An edited plan (kforge plan TASK writes one)");
   optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
-  optimize->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  add_sheet(optimize, o.gpu);
   add_device(optimize, o.device);
   auto* seconds = optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take; with --llm an hour unless stated")->check(numbers().positive)->capture_default_str();
   optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(numbers().whole_positive)->capture_default_str();
-  optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->check(numbers().whole)->capture_default_str();
-  optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->check(numbers().whole)->capture_default_str();
-  optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->check(numbers().whole)->capture_default_str();
+  optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->capture_default_str();
+  optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
+  optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
   optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
   optimize->add_flag("--review{usual}", a.review, "Stop to look and edit: of plan, candidate, feedback (what a model is told), with commas between; by itself the first two");
   add_model(optimize, o);
   optimize->add_flag("--json", a.json, "Print the run as one JSON document (schema kforge.run/1)");
   optimize->add_option("-o,--output", a.output, "Write the winner to this file, too");
-  optimize->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(optimize, o.store);
   optimize->final_callback([&o, seconds] {
     if (!o.model.spec.empty() && seconds->count() == 0) o.budget.seconds = 3600;   // a model thinks longer than a template
     if (o.task.empty() == o.resume.empty()) throw CLI::ValidationError("optimize", "give a task file, or --resume RUN");
@@ -266,7 +270,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
 CLI::App* add(CLI::App& app, PlanArguments& a) {
   auto* plan = app.add_subcommand("plan", "Say what a task computes, what bounds it, and what is to be tried in which order and why");
   plan->add_option("task", a.task, "Task file (TOML)")->required();
-  plan->add_option("--gpu", a.gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)");
+  add_sheet(plan, a.gpu);
   plan->add_flag("--json", a.json, "Print JSON (schema kforge.plan/1)");
   plan->add_option("-o,--output", a.output, "Write the plan to this file (TOML), to be edited and given to optimize --plan");
   plan->footer("Examples:\n  kforge plan examples/softmax/task.toml\n  kforge plan task.toml --gpu a100 -o plan.toml");
@@ -282,7 +286,7 @@ CLI::App* add(CLI::App& app, RunsArguments& a) {
   runs->add_option("--training-records", a.training_records, "Write what can be learnt from it to this file, one JSON document a line; - for stdout");
   runs->add_option("--messages", a.messages, "Write its exchanges with language models to this file, for --llm replay:FILE; - for stdout");
   runs->add_flag("--json", a.json, "Print JSON");
-  runs->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(runs, a.store);
   runs->footer("Examples:\n  kforge runs\n  kforge runs last --tree");
   return runs;
 }
@@ -302,7 +306,7 @@ CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
   search->add_option("--count", a.count, "With --context: passages at most")->check(numbers().whole_positive)->capture_default_str();
   auto* cases = verb("cases", "Moves that won in runs of the store: before, after, finding, gain, GPU", "words", "Words that a case must hold; without words: all", false);
   cases->add_option("--count", a.count, "Cases at most, largest gain first")->check(numbers().whole_positive)->capture_default_str();
-  cases->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(cases, a.store);
   verb("show", "One rule with its example", "id", "The rule's id", true);
   verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
   knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge search cp.async.bulk --context ~/cuda-docs\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
@@ -315,7 +319,7 @@ CLI::App* add(CLI::App& app, ReportArguments& a) {
   report->add_option("--format", a.format, "text, markdown, json, junit, sarif or html")->check(CLI::IsMember(std::vector<std::string>{"text", "markdown", "json", "junit", "sarif", "html"}))->capture_default_str();
   report->add_option("-o,--output", a.output, "Write to this file; default: stdout");
   report->add_flag("--all", a.all, "Text: also what passed, and every candidate");
-  report->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(report, a.store);
   report->footer("Examples:\n  kforge report last --format html -o report.html\n  kforge check task.toml mine.cu --json | kforge report - --format sarif -o verdict.sarif");
   return report;
 }
@@ -323,7 +327,7 @@ CLI::App* add(CLI::App& app, ReportArguments& a) {
 CLI::App* add(CLI::App& app, ExplainArguments& a) {
   auto* explain = app.add_subcommand("explain", "Walk through a run: what was seen, the rule, the change, the gain");
   explain->add_option("run", a.run, "A run: its name, a unique prefix, or last; or a file that report wrote as JSON")->required();
-  explain->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(explain, a.store);
   explain->footer("Example:\n  kforge explain last");
   return explain;
 }
@@ -336,7 +340,7 @@ CLI::App* add(CLI::App& app, ExportArguments& a) {
   out->add_option("-o,--output", a.options.folder, "The folder; default: the task's name");
   out->add_flag("--force", a.options.overwrite, "Write into a folder that is not empty");
   out->add_flag("--json", a.json, "Print JSON");
-  out->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(out, a.store);
   out->footer("Example:\n  kforge export last --as cpp -o softmax");
   return out;
 }
@@ -347,13 +351,13 @@ CLI::App* add(CLI::App& app, EvalArguments& a) {
   eval->add_option("suite", a.options.suite, "A folder with task.toml files below it, or a text file with a task's path a line")->required();
   eval->add_option("--gpu", o.gpu, "GPU data sheet by name or path; default: each task's");
   add_device(eval, o.device);
-  eval->add_option("--budget-seconds", o.budget.seconds, "Seconds for each task")->check(CLI::PositiveNumber)->capture_default_str();
-  eval->add_option("--candidates", o.budget.candidates, "Candidates that are judged for each task")->check(CLI::PositiveNumber)->capture_default_str();
+  eval->add_option("--budget-seconds", o.budget.seconds, "Seconds for each task")->check(numbers().positive)->capture_default_str();
+  eval->add_option("--candidates", o.budget.candidates, "Candidates that are judged for each task")->check(numbers().whole_positive)->capture_default_str();
   eval->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
   eval->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
   add_model(eval, o);
   eval->add_flag("--json", a.json, "Print JSON (schema kforge.eval/1)");
-  eval->add_option("--store", o.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(eval, o.store);
   eval->footer("Example:\n  kforge eval examples --candidates 10 --json > eval.json");
   return eval;
 }
@@ -364,7 +368,7 @@ CLI::App* add(CLI::App& app, DatasetArguments& a) {
   dataset->add_option("runs", a.runs, "Runs: names, unique prefixes, or last; default: all of the store");
   dataset->add_flag("--preferences", a.preferences, "Pairs of a better and a worse kernel in place of records");
   dataset->add_option("-o,--output", a.output, "Write to this file; - is stdout")->capture_default_str();
-  dataset->add_option("--store", a.store, "Folder of the store; default: $KFORGE_STORE, else .kforge/store");
+  add_store(dataset, a.store);
   dataset->footer("Examples:\n  kforge export dataset -o records.jsonl\n  kforge export dataset last --preferences -o pairs.jsonl");
   return dataset;
 }
@@ -376,7 +380,7 @@ CLI::App* add(CLI::App& app, CiArguments& a) {
   ci->add_option("--name", a.name, "Name of the record; default: of task and candidate");
   ci->add_option("--gpu", a.gpu, "GPU data sheet of the record; default: the task's");
   ci->add_flag("--only-correctness", a.only_correctness, "The record judges correctness alone");
-  ci->add_option("--slower", a.slower, "A longer time by more than this part is a regression")->check(numbers().not_negative)->capture_default_str();
+  ci->add_option("--slower", a.slower, "A longer time by more than this part is a regression")->capture_default_str();
   ci->add_option("--junit", a.junit, "Write a JUnit report to this file");
   ci->add_flag("--json", a.json, "Print JSON (schema kforge.ci-report/1)");
   ci->footer("Examples:\n  kforge ci kernels/ci --record kernels/softmax/task.toml kernels/softmax/fast.cu\n  kforge ci kernels/ci --junit ci.xml");
