@@ -48,11 +48,9 @@ TEST_P(Programs, RunOnEveryTarget) {
   for (const Target& target : kTargets) {
     const std::string gpu = "KFORGE_GPU=" + std::string(target.gpu), library = "LD_LIBRARY_PATH=" KFORGE_BINARY_DIR "/bin/cudart";
     const ProcessResult result = run({"env", library, gpu, program}, 120);
-    if (name != "printing") {
-      EXPECT_EQ(result.out, "good\n") << target.gpu << ": " << result.err;
-      continue;
-    }
-    EXPECT_EQ(result.out, run({"env", library, gpu, program, "host"}, 120).out) << target.gpu << ": " << result.err;
+    ASSERT_TRUE(result.succeeded()) << target.gpu << ": " << result.err;
+    EXPECT_EQ(result.out, name == "printing" ? run({"env", library, gpu, program, "host"}, 120).out : "good\n") << target.gpu << ": " << result.err;
+    EXPECT_FALSE(result.out.empty()) << target.gpu;
   }
 }
 INSTANTIATE_TEST_SUITE_P(Ptx, Programs, testing::Values("indirect", "printing", "simd"),
