@@ -26,6 +26,7 @@ class Lent final : public propose::Proposer {
 Expected<void> check_options(const ModelOptions& o) {
   if (!o.tools.empty() && o.tools != "on" && o.tools != "off") return fail(ErrorCode::bad_input, "tools are on or off", {}, "--llm-tools on");
   if (!o.effort.empty() && o.effort != "low" && o.effort != "medium" && o.effort != "high") return fail(ErrorCode::bad_input, "an effort is low, medium or high", {}, "--llm-effort medium");
+  if (o.bare_feedback && o.tools == "on") return fail(ErrorCode::bad_input, "bare feedback and tools do not go together: tools tell what the judge found", {}, "leave out --llm-tools or --bare-feedback");
   if (o.from_gpu.empty()) return {};
   if (const auto sheet = hardware::find_sheet(o.from_gpu); !sheet) return Unexpected(sheet.error());
   return {};
@@ -71,7 +72,7 @@ Expected<void> ModelRun::set_up() {
   client_ = std::move(*client);
   const auto usual = llm::offers_tools(o_.spec);
   if (!usual) return Unexpected(usual.error());
-  tools_ = o_.tools.empty() ? *usual : o_.tools == "on";
+  tools_ = !o_.bare_feedback && (o_.tools.empty() ? *usual : o_.tools == "on");
   const auto price = price_of(*client_, o_);
   if (!price) return Unexpected(price.error());
   spending_.emplace(llm::TokenBudget{o_.tokens, o_.money}, *price);

@@ -127,6 +127,10 @@ TEST(ModelRun, WrongOptionsAreExplained) {
   EXPECT_THAT(check_model(options).error().message, HasSubstr("price"));
   options.money = 0;
   EXPECT_TRUE(check_model(options));
+  options.bare_feedback = true;
+  EXPECT_TRUE(check_model(options));
+  options.tools = "on";
+  EXPECT_THAT(check_model(options).error().message, HasSubstr("tools tell what the judge found"));
 }
 
 TEST(ModelRun, OptionsAreReadBackForAResumedRun) {

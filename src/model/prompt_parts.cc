@@ -143,13 +143,13 @@ Fields rules_fields(const std::vector<std::string>& ids, bool titles_only) {
   return out;
 }
 
-std::string outcome_of(const Tried& tried) {
+std::string outcome_of(const Tried& tried, bool bare) {
   if (stage_of(tried) == Stage::screened) return fmt::format("not faster ({} on sampled blocks)", time_text(tried.us));
-  return outcome_line(verdict_of(tried));
+  return outcome_line(verdict_of(tried), bare);
 }
 
 // The last ones, and the best ones of those before.
-Fields attempts_fields(const Situation& s, std::size_t most) {
+Fields attempts_fields(const Situation& s, std::size_t most, bool bare) {
   std::vector<std::size_t> shown;
   for (std::size_t i = s.tried.size(); i-- > 0 && shown.size() < most * 2 / 3;) shown.push_back(i);
   std::vector<std::size_t> rest;
@@ -166,7 +166,7 @@ Fields attempts_fields(const Situation& s, std::size_t most) {
   for (const std::size_t i : shown) {
     const Tried& t = s.tried[i];
     const Tried* parent = find(s.tried, t.candidate.parent);
-    attempts.push_back({{{"number", std::to_string(i + 1)}, {"parent", parent ? std::to_string(number_of(s.tried, *parent)) : ""}, {"what", strategy_line(t.candidate)}, {"outcome", outcome_of(t)}}});
+    attempts.push_back({{{"number", std::to_string(i + 1)}, {"parent", parent ? std::to_string(number_of(s.tried, *parent)) : ""}, {"what", strategy_line(t.candidate)}, {"outcome", outcome_of(t, bare)}}});
   }
   out.texts["omitted"] = shown.size() < s.tried.size() ? std::to_string(s.tried.size() - shown.size()) : "";
   return out;
@@ -201,8 +201,10 @@ std::string target_text(const Plan& plan) {
   return time_text(target);
 }
 
-std::string fault_of(const Tried& tried) {
-  switch (stage_of(tried)) {
+std::string fault_of(const Tried& tried, bool bare) {
+  const Stage stage = stage_of(tried);
+  if (bare && stage != Stage::broken && stage != Stage::wrong) return "it was not accepted";
+  switch (stage) {
     case Stage::broken: return "it does not build";
     case Stage::wrong: return "it is not right";
     case Stage::slow: return "it is right, but fails a required contract of speed";
@@ -236,10 +238,10 @@ Expected<std::string> order_text(const Situation& s, const WantedMove& move, con
       return fill("move_explore", f);
     case MoveKind::refine:
       f.texts["us"] = time_text(move.on->us);
-      f.texts["bottleneck"] = move.on->verdict && move.on->verdict->time ? move.on->verdict->time->bottleneck : "";
+      f.texts["bottleneck"] = !options.bare_feedback && move.on->verdict && move.on->verdict->time ? move.on->verdict->time->bottleneck : "";
       return fill("move_refine", f);
     case MoveKind::repair:
-      f.texts["fault"] = fault_of(*move.on);
+      f.texts["fault"] = fault_of(*move.on, options.bare_feedback);
       f.flags["doubt"] = move.on->candidate.move.id == id_of(MoveKind::repair);
       return fill("move_repair", f);
     case MoveKind::combine:
@@ -289,7 +291,7 @@ Expected<std::string> move_text(const Situation& s, const WantedMove& move, cons
     if (const auto ids = rule_ids(s, move.on); !ids.empty()) add("rules", filled("rules", rules_fields(ids, false)), filled("rules", rules_fields(ids, true)));
   if (options.context)
     if (const auto passages = options.context(query_of(s, move), kPassages); !passages.empty()) add("context", filled("context", context_fields(passages)));
-  if (!s.tried.empty()) add("attempts", filled("attempts", attempts_fields(s, kAttempts)), filled("attempts", attempts_fields(s, kAttempts / 3)));
+  if (!s.tried.empty()) add("attempts", filled("attempts", attempts_fields(s, kAttempts, options.bare_feedback)), filled("attempts", attempts_fields(s, kAttempts / 3, options.bare_feedback)));
   if (move.with) add("partner", filled("source", source_fields(fmt::format("Kernel {}", number_of(s.tried, *move.with)), *move.with)));
   if (move.on) {
     const Tried& on = *move.on;

@@ -116,10 +116,14 @@ TEST_F(Prompts, ContextIsCitedByFileAndLine) {
   EXPECT_THAT(*move_text(situation(), {MoveKind::refine, &tried_[0]}, options_), HasSubstr("docs/guide.md:12-14"));
 }
 
-TEST_F(Prompts, BareFeedbackNamesNoFinding) {
+TEST_F(Prompts, BareFeedbackTellsNothingButWhetherItBuildsTheErrorAndTheTime) {
   options_.bare_feedback = true;
-  const std::string text = *move_text(situation(), {MoveKind::refine, &tried_[0]}, options_);
-  EXPECT_THAT(text, Not(HasSubstr("sectors per request")));
+  tried_[0].candidate.proposer = "model:m";
+  for (const MoveKind kind : {MoveKind::refine, MoveKind::repair, MoveKind::explore}) {
+    const std::string text = *move_text(situation(), {kind, &tried_[0]}, options_);
+    EXPECT_THAT(text, HasSubstr("compiles, right, largest absolute error 0, 273.2 us"));
+    for (const char* told : {"sectors per request", "memory.coalescing", "at line", "coalesce-lanes", "L2 bandwidth", "registers", "8.00", "contract"}) EXPECT_THAT(text, Not(HasSubstr(told))) << text;
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "evidence/metric.h"
+#include "judge/contract_table.h"
 
 namespace kforge::model {
 namespace {
@@ -121,23 +122,32 @@ std::string whole_text(const Verdict& verdict, std::string_view source, const Ve
   return out;
 }
 
-std::string bare_text(const Verdict& verdict) {
+bool fails_correctness(const Verdict& verdict) {
+  return std::any_of(verdict.contracts.begin(), verdict.contracts.end(), [](const ContractReport& c) {
+    const auto* row = judge::find_contract(c.id);
+    return row && row->group == judge::Group::correctness && c.level == Level::required && c.status == Status::failed;
+  });
+}
+
+// Neither a contract nor a line nor a counter.
+std::string bare_line(const Verdict& verdict) {
   for (const ContractReport& c : verdict.contracts)
-    if (c.id == "build" && c.status == Status::failed) return "It does not compile.\n";
+    if (c.id == "build" && c.status == Status::failed) return "does not compile";
   double worst = 0;
   for (const CaseReport& c : verdict.cases)
     for (const TensorReport& t : c.tensors) worst = std::max(worst, t.max_abs);
-  return fmt::format("It compiles. {}. Largest absolute error: {:.3g}. Time: {}.\n", verdict.status == VerdictStatus::accepted ? "Accepted" : "Rejected", worst, time_text(verdict.time ? verdict.time->us : 0));
+  return fmt::format("compiles, {}, largest absolute error {:.3g}, {}", fails_correctness(verdict) ? "wrong" : "right", worst, time_text(verdict.time ? verdict.time->us : 0));
 }
 
 }  // namespace
 
 std::string verdict_text(const Verdict& verdict, std::string_view source, const VerdictWords& words) {
-  if (words.bare) return bare_text(verdict);
+  if (words.bare) return fmt::format("It {}.\n", bare_line(verdict));
   return without_paths(whole_text(verdict, source, words), verdict);
 }
 
-std::string outcome_line(const Verdict& verdict) {
+std::string outcome_line(const Verdict& verdict, bool bare) {
+  if (bare) return bare_line(verdict);
   std::string out(name(verdict.status));
   if (verdict.status != VerdictStatus::accepted) {
     const Finding* first = principal(verdict);

@@ -20,7 +20,8 @@ struct VerdictWords {
 
 std::string verdict_text(const Verdict& verdict, std::string_view source, const VerdictWords& words = {});
 // One line: "accepted, 31.1 us", "rejected: shared.banks at line 22 (32.00 where 1 is required), 21.8 us".
-std::string outcome_line(const Verdict& verdict);
+// `bare`: as VerdictWords.
+std::string outcome_line(const Verdict& verdict, bool bare = false);
 // Finding number `index` with everything that is known of it. "" when there is none.
 std::string finding_text(const Verdict& verdict, std::size_t index, std::string_view source);
 
