@@ -47,7 +47,7 @@ struct OpProfile {
 struct AccessMemo {
   const LaneShape* shape = nullptr;     // of a full warp; always simple
   Allocation* allocation = nullptr;     // of a global access
-  std::uint32_t new_shapes = 0;
+  std::uint32_t new_shapes = 0, misses = 0;
 };
 
 // First violation of each (contract, kind, line), with a count.

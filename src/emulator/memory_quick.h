@@ -1,5 +1,6 @@
 // The frequent memory instructions: a full warp, plain, to global, constant or shared memory, of a shape that the
-// instruction had before. Everything else goes to Op::slow, before anything was changed.
+// instruction had before. Where nothing observes, requests of any addresses and lanes are done here too
+// (memory_scattered.inc). Everything else goes to Op::slow, before anything was changed.
 //
 // Compiled twice, as arithmetic is (alu.h).
 #pragma once
