@@ -1,4 +1,5 @@
 // Moves that need more than the operand's lanes: generic addresses, addresses in the frame, clocks.
+#include <algorithm>
 #include <chrono>
 
 #include "emulator/access.h"
@@ -31,8 +32,21 @@ Flow run_cvta_param(Warp& w, const Op& op, std::uint32_t mask) {
 // Clocks advance with every warp instruction of the launch; a nanosecond is counted as one clock. A loop that polls a clock goes round once in
 // some tens of cycles on a GPU: so much is counted for the reading, and a wait of a millisecond is no million rounds.
 constexpr std::uint64_t kClocksPerReading = 32;
+// Reading after reading by one warp with nothing stored is waiting: the step doubles with every kReadingsPerStep of them, so that a wait of a
+// second is some hundred rounds and is overshot by a sixteenth at most.
+constexpr std::uint32_t kReadingsPerStep = 16, kMostDoublings = 16;
+
+std::uint64_t advance_clock(Launch& launch, AccessMemo& memo) {
+  // The clock is brought up to date when a warp leaves: while it is as the last reading left it, the same warp reads again.
+  const auto here = static_cast<std::uint32_t>(launch.clock * 0x9e3779b97f4a7c15u >> 32) + static_cast<std::uint32_t>(launch.stores);
+  memo.misses = memo.new_shapes == here ? memo.misses + 1 : 0;
+  launch.clock += kClocksPerReading << std::min(memo.misses / kReadingsPerStep, kMostDoublings);
+  memo.new_shapes = static_cast<std::uint32_t>(launch.clock * 0x9e3779b97f4a7c15u >> 32) + static_cast<std::uint32_t>(launch.stores);
+  return launch.clock;
+}
+
 Flow run_clock(Warp& w, const Op& op, std::uint32_t mask) {
-  const std::uint64_t now = w.launch->clock += kClocksPerReading;
+  const std::uint64_t now = advance_clock(*w.launch, w.launch->memos[op.index]);
   const auto special = static_cast<ptx::SpecialRegister>(op.immediate);
   const bool high = special == ptx::SpecialRegister::clock_hi || special == ptx::SpecialRegister::globaltimer_hi;
   for_lanes(mask, [&](std::uint32_t i) {

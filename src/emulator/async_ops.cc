@@ -43,10 +43,16 @@ RaceAccess race_access(Warp& w, const Op& op, const LaneAddresses& addresses, st
   return access;
 }
 
+// The allocation of the address: mostly the one of the lane before.
+Allocation* find_near(Memory& memory, Allocation* known, Address address) {
+  return known != nullptr && address - known->base < known->size ? known : memory.find(address);
+}
+
 Flow check_source(Warp& w, const Op& op, const PendingCopy& copy, Request& request) {
+  Allocation* allocation = nullptr;
   for (std::uint32_t rest = request.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-    Allocation* allocation = w.launch->memory->find(copy.from[lane]);
+    allocation = find_near(*w.launch->memory, allocation, copy.from[lane]);
     const std::uint64_t end = allocation == nullptr ? 0 : allocation->base + allocation->size;
     if (allocation == nullptr || end - copy.from[lane] < copy.bytes[lane]) return fault_global(w, op, request, 1u << lane);
     if (w.launch->safety && copy.bytes[lane] == op.bytes) w.launch->races->access(race_access(w, op, copy.from, 1u << lane, allocation, AccessKind::load));
@@ -89,10 +95,12 @@ void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
   if (lanes == 0) return;
   if (w.launch->safety) w.launch->races->access(race_access(w, *copy.op, copy.to, lanes, nullptr, AccessKind::store));
   ++w.launch->stores;
+  Allocation* known = nullptr;
   for_lanes(lanes, [&](std::uint32_t i) {
     std::byte* to = w.block->shared.data() + copy.to[i];
     std::memset(to, 0, copy.op->bytes);
-    Allocation* allocation = copy.bytes[i] == 0 ? nullptr : w.launch->memory->find(copy.from[i]);
+    Allocation* allocation = copy.bytes[i] == 0 ? nullptr : find_near(*w.launch->memory, known, copy.from[i]);
+    if (allocation != nullptr) known = allocation;
     if (allocation != nullptr) std::memcpy(to, allocation->data + (copy.from[i] - allocation->base), copy.bytes[i]);
     if (!w.launch->safety) return;
     if (allocation != nullptr && copy.bytes[i] == copy.op->bytes)   // the source is read until now

@@ -108,10 +108,58 @@ std::uint32_t perform_b128(Warp& w, const Op& op, const Window& window, const Re
   return wrote;
 }
 
+// Plain integers of 32 and 64 bits, which nearly all are: T is the type, `F` the new value from the old one and the operand.
+template <class T, class F>
+void perform_each(Warp& w, const Op& op, const Window& window, const Request& request, F new_value) {
+  const std::byte* operand = w.at(op.r[2]);
+  std::byte* result = family(*op.source) == ptx::Exec::atom ? w.at(op.r[0]) : nullptr;
+  std::uint64_t changes = 0;
+  for_lanes(request.mask, [&](std::uint32_t i) {
+    std::byte* at = window.at(request.addresses[i]);
+    T old;
+    std::memcpy(&old, at, sizeof old);
+    const T value = new_value(old, get<T>(operand, i));
+    std::memcpy(at, &value, sizeof value);
+    changes += value != old;
+    if (result != nullptr) put<T>(result, i, old);
+  });
+  w.launch->stores += changes;
+}
+
+template <class T>
+bool perform_integer(Warp& w, const Op& op, const Window& window, const Request& request) {
+  const auto each = [&](auto new_value) {
+    perform_each<T>(w, op, window, request, new_value);
+    return true;
+  };
+  switch (op.source->mods.atom_op) {
+    case AtomOp::add: return each([](T old, T a) { return integer_step(AtomOp::add, old, a); });
+    case AtomOp::min: return each([](T old, T a) { return std::min(old, a); });
+    case AtomOp::max: return each([](T old, T a) { return std::max(old, a); });
+    case AtomOp::and_: return each([](T old, T a) { return T(old & a); });
+    case AtomOp::or_: return each([](T old, T a) { return T(old | a); });
+    case AtomOp::exch: return each([](T, T a) { return a; });
+    default: return false;
+  }
+}
+
+// False: not one of those.
+bool perform_quickly(Warp& w, const Op& op, const Window& window, const Request& request) {
+  if (op.list_count != 0) return false;
+  switch (op.source->type) {
+    case Type::s32: return perform_integer<std::int32_t>(w, op, window, request);
+    case Type::u32: case Type::b32: return perform_integer<std::uint32_t>(w, op, window, request);
+    case Type::s64: return perform_integer<std::int64_t>(w, op, window, request);
+    case Type::u64: case Type::b64: return perform_integer<std::uint64_t>(w, op, window, request);
+    default: return false;
+  }
+}
+
 // Performs all lanes; returns those that changed memory or may have (all but failed compare-and-swaps).
 std::uint32_t perform(Warp& w, const Op& op, const Window& window, const Request& request, bool global) {
   const ptx::Instruction& in = *op.source;
   if (in.type == Type::b128) return perform_b128(w, op, window, request);
+  if (perform_quickly(w, op, window, request)) return request.mask;
   const std::uint32_t elements = std::max<std::uint32_t>(1, op.list_count);
   const bool vector = op.list_count != 0;
   const bool returns = family(in) == ptx::Exec::atom;
@@ -160,8 +208,11 @@ struct Atomic {
   static Flow in_global(Warp& w, const Op& op, Request& request) {
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
     if constexpr (kProfile) count_global(w, op, request);
+    Allocation*& remembered = w.launch->memos[op.index].allocation;
     for (std::uint32_t rest = request.mask; rest != 0;) {
-      Allocation* allocation = w.launch->memory->find(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
+      const Address first = request.addresses[static_cast<std::size_t>(std::countr_zero(rest))];
+      Allocation* allocation = remembered != nullptr && remembered->live && first - remembered->base < remembered->size ? remembered : w.launch->memory->find(first);
+      remembered = allocation;
       if (allocation == nullptr) return fault_global(w, op, request, rest);
       if (allocation->read_only) return fault_read_only(w, op, request, *allocation);
       const Window window{allocation->data, allocation->base, allocation->size, allocation};

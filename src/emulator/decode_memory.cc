@@ -60,7 +60,7 @@ void Decoder::decode_memory(Op& op, const ptx::Instruction& in, Exec exec, std::
       (!operand.variable.has_value() || (operand.variable->of_function && operand.variable->index < function_->parameter_count)))
     op.flags |= kEntryParam;
   op.slow = op.run = bits == 128 ? select_memory(pair_form(in), exec) : select_memory(in, exec);
-  if (loaded_.shortcuts && !(in.mods.space == ptx::Space::param)) add_quick_handlers(op, in.mods.space, exec == Exec::st);
+  if (loaded_.shortcuts) add_quick_handlers(op, in.mods.space, exec == Exec::st);
 }
 
 void Decoder::decode_atomic(Op& op, const ptx::Instruction& in, Exec exec, std::size_t address) {

@@ -141,15 +141,15 @@ bool came_back(Warp& w) {
 
 // Counts for the first `count` ops of a segment that was left early.
 template <bool kProfile>
-std::uint64_t count_partly(Launch& launch, const Segment& segment, std::uint32_t count) {
+std::uint64_t count_partly(Launch& launch, const Segment& segment, std::uint32_t count, std::uint32_t active) {
   std::uint64_t lanes = 0;
   for (std::uint32_t pc = segment.first; pc < segment.first + count; ++pc) {
-    const std::uint32_t unguarded = launch.kernel->code[pc].guard == kNoSlot ? 32 : 0;
+    const std::uint32_t unguarded = launch.kernel->code[pc].guard == kNoSlot ? active : 0;
     lanes += unguarded;
     if constexpr (kProfile) {
       ++launch.ops[pc].executions;
       launch.ops[pc].lanes += unguarded;
-      launch.ops[pc].active_lanes += 32;
+      launch.ops[pc].active_lanes += active;
     }
   }
   return lanes;
@@ -160,15 +160,16 @@ template <bool kProfile>
 Flow run_segment(Warp& w, const Segment& segment, std::uint64_t& used, std::uint64_t& threads, std::uint32_t& pc) {
   Launch& launch = *w.launch;
   SegmentRun run{0, launch.ops.data()};
+  const std::uint32_t active = count_lanes(w.active);   // before the last op, which may change it
   const std::uint64_t result = segment.run(&w, &run);
   const auto count = static_cast<std::uint32_t>(result >> 8);
   used += count;
   pc = segment.first + count - 1;
   if (count == segment.end - segment.first) {
-    threads += std::uint64_t{32} * segment.unguarded + run.guarded_lanes;
+    threads += std::uint64_t{active} * segment.unguarded + run.guarded_lanes;
     if constexpr (kProfile) ++launch.segment_runs[segment.index];
   } else {
-    threads += count_partly<kProfile>(launch, segment, count) + run.guarded_lanes;
+    threads += count_partly<kProfile>(launch, segment, count, active) + run.guarded_lanes;
   }
   return static_cast<Flow>(result & 0xff);
 }
@@ -197,7 +198,9 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
   for (;;) {
     std::uint32_t pc = w.pc;
     Flow flow = Flow::next;
-    const bool plain = w.active == kFullMask && !(Observes<kVariant>::safety && w.tainted);
+    // Whole runs of a segment are counted with 32 lanes each in a profile.
+    const bool whole = w.active == kFullMask || (!Observes<kVariant>::profile && w.active == w.live);
+    const bool plain = whole && !(Observes<kVariant>::safety && w.tainted);
     if (const Segment* segment = plain ? launch.segments->at(pc) : nullptr; segment != nullptr && segment->end <= w.stop_pc) {
       flow = run_segment<Observes<kVariant>::profile>(w, *segment, used, threads, pc);
     } else {

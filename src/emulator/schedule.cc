@@ -149,8 +149,14 @@ class Grid {
  private:
   std::uint64_t block_at(std::uint64_t k) const { return static_cast<std::uint64_t>(static_cast<double>(k) * step_); }
   void admit() {
-    for (; blocks_.size() < target_ && next_ < end_; next_ += stride_)
-      blocks_.push_back(start_block(launch_, block_at(next_)));
+    for (; blocks_.size() < target_ && next_ < end_; next_ += stride_) {
+      std::unique_ptr<Block> used;
+      if (!ended_.empty()) {
+        used = std::move(ended_.back());
+        ended_.pop_back();
+      }
+      blocks_.push_back(start_block(launch_, block_at(next_), std::move(used)));
+    }
   }
 
   // False: nobody sleeps, or all have for `patience` nanoseconds.
@@ -192,10 +198,12 @@ class Grid {
       moved |= run_block(launch_, block, quantum, seeded_ ? &random_ : nullptr);
       check_limits();
     }
-    std::erase_if(blocks_, [&](const std::unique_ptr<Block>& block) {
+    std::erase_if(blocks_, [&](std::unique_ptr<Block>& block) {
       if (block->live_warps != 0) return false;
       if (block->races != nullptr) launch_.races->end_block(block->races);
       moved = true;
+      // Starting a small block from nothing costs as much as running it. What observers keep with a block is not taken over.
+      if (!launch_.safety && ended_.size() < kResidentBlocks) ended_.push_back(std::move(block));
       return true;
     });
     return moved;
@@ -211,6 +219,7 @@ class Grid {
 
   Launch& launch_;
   std::deque<std::unique_ptr<Block>> blocks_;
+  std::vector<std::unique_ptr<Block>> ended_;   // whose memory the next ones take
   std::mt19937_64 random_;
   bool seeded_ = false, youngest_first_ = false;
   std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;

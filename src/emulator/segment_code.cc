@@ -143,15 +143,18 @@ std::optional<Recipe> recipe_of(const Op& op) {
 
 // Distances inside Warp and OpProfile, from an example of each.
 struct Distances {
-  std::int32_t pc = 0, bases = 0, tainted = 0, lanes = 0;
+  std::int32_t pc = 0, active = 0, bases = 0, tainted = 0, lanes = 0;
 };
 Distances find_distances() {
   const Warp warp;
   const OpProfile profile;
   const auto distance = [](const void* from, const void* to) { return static_cast<std::int32_t>(static_cast<const char*>(to) - static_cast<const char*>(from)); };
-  return {distance(&warp, &warp.pc), distance(&warp, &warp.bases), distance(&warp, &warp.tainted), distance(&profile, &profile.lanes)};
+  return {distance(&warp, &warp.pc), distance(&warp, &warp.active), distance(&warp, &warp.bases), distance(&warp, &warp.tainted), distance(&profile, &profile.lanes)};
 }
 
+// Segments run when all lanes are active that have not exited: results of the others, which arithmetic computes too, are never looked at.
+// Handlers get the mask of the active lanes.
+//
 // A loop of a kernel is often a few hundred ops, and must stay in the first-level instruction cache: an op is a call with the
 // addresses of its operands, of a routine that all ops of its kind share, or of its handler.
 class Compiler {
@@ -214,7 +217,7 @@ class Compiler {
     const Op& op = kernel_.code[pc];
     if (op.guard != kNoSlot) return compile_guarded(op, pc);
     if (const auto recipe = recipe_of(op)) return compile_recipe(op, pc, *recipe);
-    x_.all_ones_edx();
+    x_.load32(Gpr::rdx, kWarp, at_.active);
     compile_call(op, pc);
   }
 
@@ -235,7 +238,7 @@ class Compiler {
   void compile_guarded(const Op& op, std::uint32_t pc) {
     x_.load32(Gpr::rax, Gpr::rbx, static_cast<std::int32_t>(op.guard));
     if (op.guard_flip != 0) x_.invert_eax();
-    x_.test_eax();
+    x_.and32(Gpr::rax, kWarp, at_.active);
     const std::size_t skip = x_.jump_if_zero();
     x_.move(Gpr::rdx, Gpr::rax);
     x_.count_bits_of_eax(Gpr::r8);
@@ -320,7 +323,7 @@ class Compiler {
 
   void compile_late(const Late& late) {
     x_.bind(late.jump);
-    x_.all_ones_edx();
+    x_.load32(Gpr::rdx, kWarp, at_.active);
     compile_call(kernel_.code[late.pc], late.pc);
     x_.bind(x_.jump(), late.back);
   }

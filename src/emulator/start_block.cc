@@ -17,6 +17,35 @@ void put_uniform(std::byte* bank, ptx::SpecialRegister special, std::uint32_t va
   for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(bank + to.offset, i, value);
 }
 
+// A new warp with the memory, and the thread indices, of one that has ended.
+Warp renewed(Warp& used) {
+  Warp w;
+  w.specials = std::move(used.specials);
+  w.local = std::move(used.local);
+  w.groups = std::move(used.groups);
+  w.groups.clear();
+  if (!used.frames.empty()) {
+    Frame& entry = *used.frames[0];
+    Frame frame;
+    frame.registers = std::move(entry.registers);
+    frame.params = std::move(entry.params);
+    entry = std::move(frame);
+    w.frames = std::move(used.frames);
+    w.frames.resize(1);
+  }
+  return w;
+}
+
+std::unique_ptr<Block> renewed(std::unique_ptr<Block> used) {
+  Block block;
+  block.shared = std::move(used->shared);
+  block.specials = std::move(used->specials);
+  block.warps = std::move(used->warps);
+  for (Warp& w : block.warps) w = renewed(w);
+  *used = std::move(block);
+  return used;
+}
+
 void fill_warp_bank(const Launch& launch, Warp& w) {
   using S = ptx::SpecialRegister;
   w.specials.assign(bank_bytes(Bank::warp), std::byte{0});
@@ -40,14 +69,14 @@ void fill_warp_bank(const Launch& launch, Warp& w) {
 
 void fill_block_bank(const Launch& launch, Block& block) {
   using S = ptx::SpecialRegister;
-  block.specials.assign(bank_bytes(Bank::block), std::byte{0});
+  if (block.specials.empty()) block.specials.assign(bank_bytes(Bank::block), std::byte{0});
   std::byte* bank = block.specials.data();
   put_uniform(bank, S::ctaid_x, block.index.x);
   put_uniform(bank, S::ctaid_y, block.index.y);
   put_uniform(bank, S::ctaid_z, block.index.z);
+  put_uniform(bank, S::smid, static_cast<std::uint32_t>(block.linear % static_cast<std::uint64_t>(std::max(1, launch.sheet->multiprocessors))));
   const evidence::Dim3& c = launch.cluster;
   const std::uint32_t x = block.index.x % c.x, y = block.index.y % c.y, z = block.index.z % c.z;
-  put_uniform(bank, S::smid, static_cast<std::uint32_t>(block.linear % static_cast<std::uint64_t>(std::max(1, launch.sheet->multiprocessors))));
   put_uniform(bank, S::clusterid_x, block.index.x / c.x);
   put_uniform(bank, S::clusterid_y, block.index.y / c.y);
   put_uniform(bank, S::clusterid_z, block.index.z / c.z);
@@ -64,7 +93,8 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   const std::uint32_t rest = launch.threads_per_block - index * 32;
   w.initial = w.live = rest >= 32 ? kFullMask : (1u << rest) - 1;
   const FunctionCode& entry = launch.kernel->functions[0];
-  Frame* frame = w.frames.emplace_back(std::make_unique<Frame>()).get();
+  if (w.frames.empty()) w.frames.push_back(std::make_unique<Frame>());
+  Frame* frame = w.frames[0].get();
   frame->function = &entry;
   frame->registers.assign(entry.frame_bytes, std::byte{0});
   frame->params.assign(std::size_t{32} * entry.param_bytes, std::byte{0});
@@ -72,7 +102,7 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   frame->local_top = entry.local_bytes;
   w.local_stride = entry.local_bytes;
   w.local.assign(std::size_t{32} * entry.local_bytes, std::byte{0});
-  fill_warp_bank(launch, w);
+  if (w.specials.empty()) fill_warp_bank(launch, w);
   w.frame = frame;
   w.active = w.live;
   w.pc = entry.entry;
@@ -86,8 +116,8 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
 
 }  // namespace
 
-std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
-  auto block = std::make_unique<Block>();
+std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear, std::unique_ptr<Block> used) {
+  auto block = used != nullptr ? renewed(std::move(used)) : std::make_unique<Block>();
   block->launch = &launch;
   block->linear = linear;
   block->index = block_index(launch.grid, linear);
@@ -106,7 +136,7 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear) {
     block->trace = launch.trace;
     block->trace->begin(warps);
   }
-  block->warps = std::vector<Warp>(warps);
+  if (block->warps.empty()) block->warps = std::vector<Warp>(warps);
   block->live_warps = warps;
   for (std::uint32_t k = 0; k < warps; ++k) start_warp(launch, *block, block->warps[k], k);
   return block;

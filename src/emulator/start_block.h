@@ -8,6 +8,7 @@
 
 namespace kforge::emulator {
 
-std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear);
+// `used`: a block of this launch that has ended, whose memory the new one takes; may be null.
+std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear, std::unique_ptr<Block> used = nullptr);
 
 }  // namespace kforge::emulator

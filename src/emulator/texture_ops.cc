@@ -8,6 +8,7 @@
 
 #include "emulator/surface_ops.h"
 #include "emulator/texture_access.h"
+#include "emulator/texture_quick.h"
 
 namespace kforge::emulator {
 namespace {
@@ -69,6 +70,8 @@ Flow read_tap(Warp& w, const Op& op, std::uint32_t lanes, std::uint32_t bytes, c
 // The lanes that name one texture.
 template <Variant kVariant>
 Flow fetch(Warp& w, const Op& op, std::uint32_t lanes, const Texture& texture, UndefinedLanes& undefined) {
+  if constexpr (kVariant == Variant::plain)
+    if (w.launch->kernel->owner->shortcuts && fetch_quickly(w, op, lanes, texture)) return Flow::next;
   const TextureMode mode = mode_of(op);
   std::array<Taps, 32> taps;
   std::array<std::array<TexelBytes, 16>, 32> texels;

@@ -74,11 +74,11 @@ class X86Writer {
     number(value);
   }
   void address(Gpr to, Place place) { memory64(0x8d, to, place.base, place.offset); }               // lea
-  void all_ones_edx() { put({0x83, 0xca, 0xff}); }
   void set32(Gpr to, std::uint32_t value) { byte(0xb8 | low(to)), number(value); }                  // below r8
   void load64(Gpr to, Gpr base, std::int32_t offset) { memory64(0x8b, to, base, offset); }
   void store64(Gpr base, std::int32_t offset, Gpr from) { memory64(0x89, from, base, offset); }
   void add64(Gpr base, std::int32_t offset, Gpr from) { memory64(0x01, from, base, offset); }
+  void and32(Gpr to, Gpr base, std::int32_t offset) { byte_rex32(to, base), byte(0x23), memory(to, base, offset); }
   void load32(Gpr to, Gpr base, std::int32_t offset) { byte_rex32(to, base), byte(0x8b), memory(to, base, offset); }
   void store_constant32(Gpr base, std::int32_t offset, std::uint32_t value) {
     byte_rex32(Gpr::rax, base), byte(0xc7), memory(Gpr::rax, base, offset), number(value);
