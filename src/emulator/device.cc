@@ -32,12 +32,18 @@ std::uint32_t usable_cores() {
 // What the race detector has to reckon with.
 RaceMode race_mode(const Kernel& kernel) {
   RaceMode mode;
+  bool strong_loads = false, strong_stores = false;   // flags, perhaps
   for (const Op& op : kernel.code) {
     if (op.source->form >= ptx::instruction_table().size()) continue;
     const ptx::Exec exec = ptx::instruction_table()[op.source->form].exec;
     const ptx::Order order = op.source->mods.order;
     if (exec == ptx::Exec::membar || exec == ptx::Exec::fence) mode.fences = true;
     if (order == ptx::Order::acquire || order == ptx::Order::release || order == ptx::Order::acq_rel || order == ptx::Order::sc) mode.fences = true;
+    const bool strong = order == ptx::Order::relaxed || order == ptx::Order::volatile_;
+    if (strong && (op.source->mods.space == ptx::Space::global || op.source->mods.space == ptx::Space::generic)) {
+      strong_loads |= exec == ptx::Exec::ld;
+      strong_stores |= exec == ptx::Exec::st;
+    }
     if (exec == ptx::Exec::mbarrier || exec == ptx::Exec::mbarrier_update) mode.sync_objects = mode.fences = true;
     if (exec == ptx::Exec::barrier_cluster) mode.named_barriers = true;
     const auto is_constant = [](const ptx::Operand& operand, std::uint64_t value) {
@@ -48,6 +54,7 @@ RaceMode race_mode(const Kernel& kernel) {
     if (exec == ptx::Exec::bar_red) mode.named_barriers |= op.source->operands.size() > 3 || !is_constant(op.source->operands[1], 0);
     if (exec == ptx::Exec::bar_warp_sync) mode.partial_warp_syncs |= !is_constant(op.source->operands[0], 0xffffffffu);
   }
+  mode.relaxed_flags = strong_loads && strong_stores;
   return mode;
 }
 

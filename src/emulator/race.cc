@@ -64,9 +64,9 @@ void RaceDetector::set_max_shadow_bytes(std::uint64_t bytes) { impl_->cap = byte
 
 void RaceDetector::begin_launch(const RaceMode& mode, std::uint32_t threads_per_block) {
   end_launch();
-  const auto make = mode.needs_vector_clocks() ? make_clock_engine : make_epoch_engine;
   impl_->epochs = !mode.needs_vector_clocks();
-  engine_ = make(threads_per_block, impl_->log, impl_->stats, impl_->cap, impl_->index);
+  engine_ = impl_->epochs ? make_epoch_engine(threads_per_block, impl_->log, impl_->stats, impl_->cap, impl_->index)
+                          : make_clock_engine(threads_per_block, mode.relaxed_flags, impl_->log, impl_->stats, impl_->cap, impl_->index);
 }
 
 void RaceDetector::end_launch() {

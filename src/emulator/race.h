@@ -4,7 +4,8 @@
 //
 // Strong accesses (atomics, volatile, relaxed/acquire/release) never race with each other. A plain access to a location comes
 // after all strong writes there that an atomic of the same thread (or one known to have happened before) on that same location
-// came after: coherence orders them, so that the last block may set its counter back with a plain store. Stores of the same value race only
+// came after: coherence orders them, so that the last block may set its counter back with a plain store. A read that was over when
+// a relaxed flag was set comes before the writes that waited for that flag (race_relaxed.h). Stores of the same value race only
 // as advice. Bytes are told apart: neighbours inside a word are no race. Lanes of a warp are threads like others: between two
 // instructions only bar.warp.sync orders them (shuffles and votes do not); within one instruction, lanes that store different
 // values to one byte race.
@@ -40,7 +41,8 @@ struct RaceMode {
   bool fences = false;               // membar, fence, and any ld/st/atom/red with .acquire/.release/.acq_rel/.sc
   bool partial_warp_syncs = false;   // bar.warp.sync whose mask is not the constant -1
   bool sync_objects = false;         // mbarrier and other instructions that the executor reports by release()/acquire()
-  bool needs_vector_clocks() const { return named_barriers || fences || partial_warp_syncs || sync_objects; }
+  bool relaxed_flags = false;        // strong stores and strong loads (not atomics) outside shared memory
+  bool needs_vector_clocks() const { return named_barriers || fences || partial_warp_syncs || sync_objects || relaxed_flags; }
 };
 
 enum class AccessKind : std::uint8_t { load, store, atomic };  // atomic: atom and red

@@ -90,6 +90,12 @@ bool ClockEngine::is_soft(const AccessRecord& record, const Here& here, std::uin
   return lanes == 0;
 }
 
+// A read of another block that came to its end before a flag was set, without fences, that this write waited for.
+bool ClockEngine::read_is_over(const AccessRecord& record, const Here& here, Plane read, Plane write) {
+  if (!relaxed_flags_ || read != kRead || !is_write(write) || record.block == here.block.linear) return false;
+  return relaxed_.is_over(record.block, record.time, moment(here));
+}
+
 void ClockEngine::report(const Chunk& chunk, const AccessRecord& record, std::uint32_t index, std::uint32_t lane, Plane first,
                          Plane second, const Here& here) {
   const RaceAccess& access = here.access;
@@ -153,7 +159,7 @@ void ClockEngine::touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, P
     for (std::uint32_t at = chunk.planes[other][index].head; at != 0; at = here.pool[at].next) {
       const bool ordered = is_ordered(here.pool[at], here, lane);
       after_update |= ordered && other == kStrongWrite && here.pool[at].update;
-      if (ordered || after_update) continue;
+      if (ordered || after_update || read_is_over(here.pool[at], here, static_cast<Plane>(other), plane)) continue;
       raced = true;
       report(chunk, here.pool[at], index, lane, static_cast<Plane>(other), plane, here);
     }

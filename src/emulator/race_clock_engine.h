@@ -7,13 +7,15 @@
 
 #include "emulator/lanes.h"
 #include "emulator/race_clocks.h"
+#include "emulator/race_relaxed.h"
 
 namespace kforge::emulator {
 
 class ClockEngine final : public RaceEngine {
  public:
-  ClockEngine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
-      : threads_(threads), log_(log), stats_(stats), cells_(stats, cap, index) {}
+  // `relaxed_flags`: RaceMode's.
+  ClockEngine(std::uint32_t threads, bool relaxed_flags, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index)
+      : threads_(threads), relaxed_flags_(relaxed_flags), log_(log), stats_(stats), cells_(stats, cap, index) {}
 
   BlockRaces* begin_block(std::uint32_t linear, std::uint32_t shared_bytes) override {
     auto block = std::make_unique<ClockBlock>();
@@ -61,6 +63,8 @@ class ClockEngine final : public RaceEngine {
   RecordCell* plane_cells(Chunk& chunk, Plane plane);
   bool is_ordered(const AccessRecord& record, const Here& here, std::uint32_t lane);
   bool is_soft(const AccessRecord& record, const Here& here, std::uint32_t lane, Plane plane);
+  bool read_is_over(const AccessRecord& record, const Here& here, Plane read, Plane write);
+  RelaxedFlags::Moment moment(const Here& here) const { return {here.block.linear, here.access.warp, here.block.barrier_time, now_}; }
   bool touch_row(Chunk& chunk, std::uint32_t index, Plane plane, const Here& here);
   void touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
   void remember(RecordCell& cell, std::uint32_t lanes, const Here& here, std::uint32_t lane);
@@ -71,6 +75,7 @@ class ClockEngine final : public RaceEngine {
   void lane_cells(Chunk& chunk, std::uint32_t offset, std::uint32_t lane, const Here& here);
 
   std::uint32_t threads_;
+  bool relaxed_flags_;
   RaceLog& log_;
   RaceStats& stats_;
   CellStore<RecordCell> cells_;
@@ -79,6 +84,7 @@ class ClockEngine final : public RaceEngine {
   std::uint8_t finest_shared_ = 4;
   std::unordered_map<BlockRaces*, std::unique_ptr<ClockBlock>> blocks_;
   std::unordered_map<std::uint64_t, SyncObject> flags_;     // global memory, by address
+  RelaxedFlags relaxed_;                                    // in global memory
   std::unordered_map<std::uint64_t, SyncObject> objects_;   // release() and acquire(), by key
 };
 

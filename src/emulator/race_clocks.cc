@@ -255,6 +255,7 @@ void ClockEngine::access(const RaceAccess& access) {
   if (access.kind != AccessKind::store)
     for_lanes(access.mask, [&](std::uint32_t lane) {
       if (SyncObject* object = flag(here, lane, false)) acquire_flag(here, lane, *object);
+      if (relaxed_flags_ && access.allocation != nullptr) relaxed_.see((*access.addresses)[lane], moment(here));
     });
   cell_access(here);
   if (access.kind == AccessKind::load) return;
@@ -263,11 +264,16 @@ void ClockEngine::access(const RaceAccess& access) {
     const bool publishing = publishes(here, lane);
     if (SyncObject* object = flag(here, lane, publishing)) publish_flag(here, lane, *object);
   });
-  if (releases(access.order)) ++now_;
+  const bool sets_flag = relaxed_flags_ && access.kind == AccessKind::store && access.allocation != nullptr;
+  if (sets_flag)
+    for_lanes(writers, [&](std::uint32_t lane) {
+      relaxed_.set((*access.addresses)[lane], moment(here));
+    });
+  if (sets_flag || releases(access.order)) ++now_;
 }
 
-std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index) {
-  return std::make_unique<ClockEngine>(threads, log, stats, cap, index);
+std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, bool relaxed_flags, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index) {
+  return std::make_unique<ClockEngine>(threads, relaxed_flags, log, stats, cap, index);
 }
 
 }  // namespace kforge::emulator

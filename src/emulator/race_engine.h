@@ -227,6 +227,6 @@ class RaceEngine {
 
 // `index`: which of Allocation::race_cells is the engine's.
 std::unique_ptr<RaceEngine> make_epoch_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index);
-std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index);
+std::unique_ptr<RaceEngine> make_clock_engine(std::uint32_t threads, bool relaxed_flags, RaceLog& log, RaceStats& stats, std::uint64_t cap, std::uint32_t index);
 
 }  // namespace kforge::emulator

@@ -49,12 +49,15 @@ void EpochEngine::replay_reads(BlockRaces* handle) {
   }
 }
 
-// Whether the accesses that a plane's cell remembers all come before this one.
-template <class Cell>
-bool EpochEngine::is_clear(const CellChunk<Cell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here) {
+// Whether the accesses that the planes' cells remember all come before this one.
+bool EpochEngine::is_clear(const CellChunk<PackedCell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here) const {
   for (; planes != 0; planes &= planes - 1) {
-    const Cell& cell = chunk.planes[static_cast<std::size_t>(std::countr_zero(planes))][index];
-    if (cell.slot != 0 && !is_ordered(cell, here.warp * 32 + lane, here)) return false;
+    const PackedCell kept = chunk.planes[static_cast<std::size_t>(std::countr_zero(planes))][index];
+    if (kept.bits >> 5 == here.ordered_before) continue;   // as the cell before it; 0: nothing is remembered
+    const GlobalCell cell = look_at(kept);
+    if (cell.slot == 0) continue;
+    if (!is_ordered(cell, here.warp * 32 + lane, here)) return false;
+    if (cell.slot < here.block_limit) here.ordered_before = kept.bits >> 5;
   }
   return true;
 }
@@ -81,15 +84,11 @@ bool EpochEngine::shared_store(EpochBlock& block, const LaneShape& shape, std::u
   return true;
 }
 
-bool EpochEngine::shaped_row(CellChunk<GlobalCell>& chunk, std::uint32_t index, const Here& here) {
+bool EpochEngine::shaped_row(CellChunk<PackedCell>& chunk, std::uint32_t index, const Here& here) {
   if (!is_clear(chunk, conflicting_planes(chunk, !here.load), index, 0, here)) return false;
-  GlobalCell& cell = plane_cells(chunk, here.load ? kRead : kWrite)[index];
-  if (here.load) {
-    merge(cell, here.warp * 32, here);
-  } else {
-    cell.slot = here.stamp | (here.warp * 32);
-    set_block(cell, here);
-  }
+  PackedCell& cell = plane_cells(chunk, here.load ? kRead : kWrite)[index];
+  if (here.load) merge_into(cell, here.warp * 32, here);
+  else keep(cell, 0, here);
   return true;
 }
 
@@ -101,7 +100,7 @@ bool EpochEngine::for_stretches(Allocation& allocation, const LaneShape& shape, 
     const LaneShape::Run run = shape.run[k];
     std::uint64_t at = offset + static_cast<std::uint64_t>(static_cast<std::int64_t>(shape.unit_delta[run.first]));
     for (std::uint32_t done = 0; done < run.count;) {
-      CellChunk<GlobalCell>* chunk = cells_.chunk(allocation, at, shape.bytes, false);
+      CellChunk<PackedCell>* chunk = cells_.chunk(allocation, at, shape.bytes, false);
       if (chunk == nullptr || chunk->rows || shape.bytes < 1u << chunk->shift) return false;
       const std::uint32_t here = static_cast<std::uint32_t>(at & (kChunkBytes - 1));
       const std::uint32_t units = std::min<std::uint32_t>(run.count - done, std::max(1u, (kChunkBytes - here) / shape.bytes));
@@ -118,29 +117,28 @@ bool EpochEngine::shaped_global(const ShapedAccess& access, const Here& here) {
   Allocation& allocation = *access.allocation;
   const std::uint64_t offset = access.base - allocation.base;
   if (shape.consecutive && shape.bytes <= 16 && (offset & (32 * shape.bytes - 1)) == 0) {
-    CellChunk<GlobalCell>* chunk = cells_.chunk(allocation, offset, shape.bytes, true);
-    if (chunk != nullptr && chunk->rows && chunk->shift == CellStore<GlobalCell>::shift_of(shape.bytes))
+    CellChunk<PackedCell>* chunk = cells_.chunk(allocation, offset, shape.bytes, true);
+    if (chunk != nullptr && chunk->rows && chunk->shift == CellStore<PackedCell>::shift_of(shape.bytes))
       return shaped_row(*chunk, static_cast<std::uint32_t>(offset & (kChunkBytes - 1)) >> chunk->cell_shift(), here);
   }
   if (access.store && shape.units != 32) return false;
-  const bool clear = for_stretches(allocation, shape, offset, [&](const CellChunk<GlobalCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
+  const bool clear = for_stretches(allocation, shape, offset, [&](const CellChunk<PackedCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
     const std::uint32_t planes = conflicting_planes(chunk, access.store), cells = shape.bytes >> chunk.shift;
     for (std::uint32_t i = 0; planes != 0 && i < units * cells; ++i)
       if (!is_clear(chunk, planes, index + i, shape.unit_lane[unit + i / cells], here)) return false;
     return true;
   });
   if (!clear) return false;
-  for_stretches(allocation, shape, offset, [&](CellChunk<GlobalCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
-    GlobalCell* cell = plane_cells(chunk, access.store ? kWrite : kRead) + index;
+  for_stretches(allocation, shape, offset, [&](CellChunk<PackedCell>& chunk, std::uint32_t index, std::uint32_t unit, std::uint32_t units) {
+    PackedCell* cell = plane_cells(chunk, access.store ? kWrite : kRead) + index;
     const std::uint32_t cells = shape.bytes >> chunk.shift, first_thread = here.warp * 32;
     for (std::uint32_t u = unit; u < unit + units; ++u)
       for (std::uint32_t i = 0; i < cells; ++i, ++cell) {
         if (access.store) {
-          cell->slot = here.stamp | (first_thread + shape.unit_lane[u]);
-          set_block(*cell, here);
-        } else if (many_of(cell->slot) != kBlocks) {
-          merge(*cell, first_thread + shape.unit_lane[u], here);
-          if (shape.unit_lane[u] != shape.unit_last_lane[u]) merge(*cell, first_thread + shape.unit_last_lane[u], here);
+          keep(*cell, shape.unit_lane[u], here);
+        } else if ((cell->bits >> 5 & 3) != kBlocks) {
+          merge_into(*cell, first_thread + shape.unit_lane[u], here);
+          if (shape.unit_lane[u] != shape.unit_last_lane[u]) merge_into(*cell, first_thread + shape.unit_last_lane[u], here);
         }
       }
     return true;
@@ -152,8 +150,11 @@ bool EpochEngine::access_shape(const ShapedAccess& access) {
   auto& block = *static_cast<EpochBlock*>(access.block);
   const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
   const Slot clock = Slot{block.warp_clock[access.warp]} << kClockAt;
-  const Here here{nullptr, !access.store, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock, clock | Slot{location} << kLocationAt};
-  if (access.allocation != nullptr) return shaped_global(access, here);
+  Here here{nullptr, !access.store, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock, clock | Slot{location} << kLocationAt};
+  if (access.allocation != nullptr) {
+    here.request = request_of(here);
+    return here.request != 0 && shaped_global(access, here);
+  }
   return access.store && shared_store(block, *access.shape, access.base, here);
 }
 
@@ -164,12 +165,12 @@ namespace {
 using ByteSet = std::array<std::uint64_t, kChunkBytes / 64>;
 
 // Adds the bytes that the plane's cells remember.
-void add_bytes(const CellChunk<GlobalCell>& chunk, Plane plane, ByteSet& bytes) {
-  const GlobalCell* cells = chunk.planes[plane].get();
+void add_bytes(const CellChunk<PackedCell>& chunk, Plane plane, ByteSet& bytes) {
+  const PackedCell* cells = chunk.planes[plane].get();
   if (cells == nullptr) return;
   const std::uint32_t size = 1u << chunk.cell_shift();
   for (std::uint32_t i = 0; i < chunk.cells(); ++i) {
-    if (cells[i].slot == 0) continue;
+    if (cells[i].bits == 0) continue;
     for (std::uint32_t at = i * size; at < (i + 1) * size && at < kChunkBytes; at += 64 - at % 64) {
       const std::uint32_t count = std::min({(i + 1) * size - at, 64 - at % 64, kChunkBytes - at});
       bytes[at / 64] |= (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << at % 64;
@@ -177,11 +178,11 @@ void add_bytes(const CellChunk<GlobalCell>& chunk, Plane plane, ByteSet& bytes) 
   }
 }
 
-bool touch_one_byte(const CellChunk<GlobalCell>& a, const CellChunk<GlobalCell>& b) {
+bool touch_one_byte(const CellChunk<PackedCell>& a, const CellChunk<PackedCell>& b) {
   std::array<ByteSet, 4> sets{};   // written in a, touched in a, the same of b
   for (std::uint32_t side = 0; side < 2; ++side)
     for (const Plane plane : {kWrite, kStrongWrite, kRead, kStrongRead}) {
-      const CellChunk<GlobalCell>& chunk = side == 0 ? a : b;
+      const CellChunk<PackedCell>& chunk = side == 0 ? a : b;
       if (is_write(plane)) add_bytes(chunk, plane, sets[2 * side]);
       add_bytes(chunk, plane, sets[2 * side + 1]);
     }
@@ -190,7 +191,7 @@ bool touch_one_byte(const CellChunk<GlobalCell>& a, const CellChunk<GlobalCell>&
   return false;
 }
 
-bool is_written(const CellChunk<GlobalCell>& chunk) { return chunk.planes[kWrite] != nullptr || chunk.planes[kStrongWrite] != nullptr; }
+bool is_written(const CellChunk<PackedCell>& chunk) { return chunk.planes[kWrite] != nullptr || chunk.planes[kStrongWrite] != nullptr; }
 
 }  // namespace
 

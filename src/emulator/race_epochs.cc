@@ -1,6 +1,7 @@
 #include "emulator/race_epochs.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kforge::emulator {
 namespace epochs {
@@ -28,19 +29,45 @@ BlockRaces* EpochEngine::begin_block(std::uint32_t linear, std::uint32_t shared_
   return &block;
 }
 
-template <class Cell>
-void EpochEngine::refine(CellChunk<Cell>& chunk, std::uint32_t shift) {
+template <class Kept>
+void EpochEngine::refine(CellChunk<Kept>& chunk, std::uint32_t shift) {
   if (chunk.rows)
-    chunk.subdivide(5, stats_.shadow_bytes, [](Cell cell, std::uint32_t lane) {
-      if (cell.slot != 0) cell.slot += lane;   // rows are made by lane 0 for all
+    chunk.subdivide(5, stats_.shadow_bytes, [](Kept cell, std::uint32_t lane) {
+      add_lane(cell, lane);   // rows are made by lane 0 for all
       return cell;
     });
   if (shift < chunk.shift)
-    chunk.subdivide(chunk.shift - shift, stats_.shadow_bytes, [](const Cell& cell, std::uint32_t) { return cell; });
+    chunk.subdivide(chunk.shift - shift, stats_.shadow_bytes, [](const Kept& cell, std::uint32_t) { return cell; });
 }
 
-template <class Cell>
-void EpochEngine::report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first,
+void EpochEngine::forget_requests() {
+  std::vector<bool> in_use(requests_.count());
+  std::uint64_t cells = 0;
+  for (const Allocation* allocation : cells_.allocations())
+    for (const auto& chunk : cells_.directory(*allocation)->chunks)
+      for (std::uint32_t plane = 0; chunk != nullptr && plane < kPlanes; ++plane) {
+        const PackedCell* cell = chunk->planes[plane].get();
+        if (cell == nullptr) continue;
+        cells += chunk->cells();
+        for (const PackedCell* end = cell + chunk->cells(); cell != end; ++cell) in_use[cell->request()] = true;
+      }
+  const std::uint64_t before = requests_.bytes();
+  requests_.forget(in_use, cells);
+  stats_.shadow_bytes += requests_.bytes() - before;
+}
+
+std::uint32_t EpochEngine::request_of(const Here& here) {
+  const Slot slot = here.stamp | Slot{here.warp} * 32;
+  std::uint32_t request = requests_.find_or_add(slot, here.block);
+  if (request == 0) [[unlikely]] {
+    forget_requests();
+    request = requests_.find_or_add(slot, here.block);
+  }
+  return request;
+}
+
+template <class Kept, class Cell>
+void EpochEngine::report(const CellChunk<Kept>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first,
                          Plane second, const Here& here) {
   const RaceAccess& access = *here.access;
   Race race;
@@ -72,23 +99,19 @@ void EpochEngine::report(const CellChunk<Cell>& chunk, const Cell& cell, std::ui
   log_.add(race);
 }
 
-template <class Cell>
-void EpochEngine::touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here) {
+template <class Kept>
+void EpochEngine::touch(CellChunk<Kept>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here) {
   const std::uint32_t thread = here.warp * 32 + lane;
   for (std::uint32_t other = 0; other < kPlanes; ++other) {
     if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
-    const Cell& cell = chunk.planes[other][index];
+    const auto cell = look_at(chunk.planes[other][index]);
     if (cell.slot == 0 || is_ordered(cell, thread, here)) continue;
     if (other == kStrongWrite && follows_update(cell, thread, here)) continue;
     report(chunk, cell, index, lane, static_cast<Plane>(other), plane, here);
   }
-  Cell& cell = plane_cells(chunk, plane)[index];
-  if (plane == kWrite) {
-    cell.slot = here.stamp | thread;
-    set_block(cell, here);
-  } else {
-    merge(cell, thread, here);
-  }
+  Kept& kept = plane_cells(chunk, plane)[index];
+  if (plane == kWrite) keep(kept, here.stamp | thread, here);
+  else merge_into(kept, thread, here);
 }
 
 // The most frequent case of all: plain loads, cells as wide as the access, no strong accesses in the block.
@@ -133,7 +156,7 @@ void EpochEngine::shared_access(EpochBlock& block, const Here& here) {
   }
 }
 
-void EpochEngine::global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset) {
+void EpochEngine::global_row(const Here& here, CellChunk<PackedCell>& chunk, std::uint32_t offset) {
   touch(chunk, offset >> chunk.cell_shift(), 0, plane_of(*here.access, 0), here);
 }
 
@@ -141,9 +164,9 @@ void EpochEngine::global_access(const Here& here) {
   Allocation& allocation = *here.access->allocation;
   const std::uint32_t bytes = here.access->bytes;
   const bool row = is_row(*here.access, allocation.base);
-  const std::uint8_t shift = CellStore<GlobalCell>::shift_of(bytes);
+  const std::uint8_t shift = CellStore<PackedCell>::shift_of(bytes);
   std::uint64_t chunk_number = ~std::uint64_t{0};
-  CellChunk<GlobalCell>* chunk = nullptr;
+  CellChunk<PackedCell>* chunk = nullptr;
   for (std::uint32_t lanes = here.access->mask; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::uint64_t offset = (*here.access->addresses)[lane] - allocation.base;
@@ -168,13 +191,15 @@ void EpochEngine::access(const RaceAccess& access) {
   auto& block = *static_cast<EpochBlock*>(access.block);
   const std::uint32_t location = access.location <= kMaxLocation ? access.location : 0;
   const Slot clock = block.warp_clock[access.warp];
-  const Here here{&access, access.kind == AccessKind::load, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
+  Here here{&access, access.kind == AccessKind::load, block.linear, access.warp, (Slot{block.barrier_clock} + 1) << kClockAt, clock << kClockAt,
                   clock << kClockAt | Slot{location} << kLocationAt | Slot{access.kind == AccessKind::atomic} << kUpdateAt};
   if (access.allocation == nullptr) {
     order_with_log(block, access);
     shared_access(block, here);
   } else {
-    global_access(here);
+    here.request = request_of(here);
+    if (here.request != 0) global_access(here);
+    else stats_.unchecked_accesses += static_cast<std::uint32_t>(std::popcount(access.mask));
   }
 }
 

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "emulator/race_engine.h"
+#include "emulator/race_requests.h"
 
 namespace kforge::emulator::epochs {
 
-using Slot = std::uint64_t;  // clock:31 location:20 update:1 many:2 thread:10; 0: no access
 enum Many : std::uint64_t { kOne, kLanes, kWarps, kBlocks };
-inline constexpr int kClockAt = 33, kLocationAt = 13, kUpdateAt = 12, kManyAt = 10;
+inline constexpr int kClockAt = 33, kLocationAt = 13, kUpdateAt = 12;
 inline constexpr Slot kThreadMask = (1u << kManyAt) - 1;
 inline constexpr std::uint32_t kClockRestart = 1u << 30;
 
@@ -32,11 +32,6 @@ inline Slot with_many(Slot slot, Many many) { return (slot & ~(Slot{3} << kManyA
 struct SharedCell {
   Slot slot = 0;
 };
-struct GlobalCell {
-  Slot slot = 0;
-  std::uint32_t block = 0;
-};
-
 struct EpochBlock : BlockRaces {
   std::uint32_t barrier_clock = 0;                 // accesses up to here are ordered before all threads
   CellChunk<SharedCell> shared;
@@ -51,12 +46,15 @@ struct Here {
   Slot block_limit;   // below: ordered before all threads of the block
   Slot warp_limit;    // below, and of this warp: ordered before this warp's lanes
   Slot stamp;         // clock and location of this access
+  std::uint32_t request = 0;                // global: which of Requests this access is
+  mutable std::uint32_t ordered_before = 0;   // PackedCell::bits >> 5 that is known to be ordered before all lanes
 };
+
+inline void add_lane(SharedCell& cell, std::uint32_t lane) { cell.slot += cell.slot != 0 ? lane : 0; }
+inline void add_lane(PackedCell& cell, std::uint32_t lane) { cell.bits += cell.bits != 0 ? lane : 0; }
 
 inline bool other_block(const SharedCell&, const Here&) { return false; }
 inline bool other_block(const GlobalCell& cell, const Here& here) { return cell.slot != 0 && cell.block != here.block; }
-inline void set_block(SharedCell&, const Here&) {}
-inline void set_block(GlobalCell& cell, const Here& here) { cell.block = here.block; }
 inline std::uint32_t block_of(const SharedCell&, const Here& here) { return here.block; }
 inline std::uint32_t block_of(const GlobalCell& cell, const Here&) { return cell.block; }
 
@@ -76,15 +74,14 @@ bool follows_update(Cell latest, std::uint32_t thread, const Here& here) {
   return (latest.slot >> kUpdateAt & 1) != 0 && is_ordered(latest, thread, here);
 }
 
-// Adds an access to those remembered that may run at the same time.
+// Adds an access to those remembered that may run at the same time. False: the cell stays as it is.
 template <class Cell>
-void merge(Cell& cell, std::uint32_t thread, const Here& here) {
+bool merge(Cell& cell, std::uint32_t thread, const Here& here) {
   const Slot mine = here.stamp | thread;
   if (many_of(cell.slot) == kBlocks) {
-    if (here.load) return;
+    if (here.load) return false;
     cell.slot = with_many(mine, kBlocks);   // strong writes: the latest is kept, for follows_update
-    set_block(cell, here);
-    return;
+    return true;
   }
   if (is_ordered(cell, thread, here)) {
     cell.slot = mine;
@@ -95,7 +92,7 @@ void merge(Cell& cell, std::uint32_t thread, const Here& here) {
   } else {
     cell.slot = with_many(mine, kWarps);
   }
-  set_block(cell, here);
+  return true;
 }
 
 class EpochEngine final : public RaceEngine {
@@ -116,7 +113,10 @@ class EpochEngine final : public RaceEngine {
     block.warp_clock.fill(block.barrier_clock + 1);
   }
   void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t) override { ++static_cast<EpochBlock*>(block)->warp_clock[warp]; }
-  void end_launch() override { cells_.release_all(); }
+  void end_launch() override {
+    cells_.release_all();
+    requests_ = {};
+  }
 
   // RaceMode sends kernels with these to the clock engine.
   void named_barrier(BlockRaces* block, std::span<const std::uint32_t>, std::span<const std::uint32_t>) override { block_barrier(block); }
@@ -130,21 +130,32 @@ class EpochEngine final : public RaceEngine {
   void order_with_log(EpochBlock& block, const RaceAccess& access);
   bool shared_store(EpochBlock& block, const LaneShape& shape, std::uint64_t base, const Here& here);
   bool shaped_global(const ShapedAccess& access, const Here& here);
-  bool shaped_row(CellChunk<GlobalCell>& chunk, std::uint32_t index, const Here& here);
+  bool shaped_row(CellChunk<PackedCell>& chunk, std::uint32_t index, const Here& here);
   template <class F>
   bool for_stretches(Allocation& allocation, const LaneShape& shape, std::uint64_t offset, F f);
-  template <class Cell>
-  static bool is_clear(const CellChunk<Cell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here);
+  bool is_clear(const CellChunk<PackedCell>& chunk, std::uint32_t planes, std::uint32_t index, std::uint32_t lane, const Here& here) const;
+  // Cells as they are looked at, and as they are kept.
+  static SharedCell look_at(const SharedCell& cell) { return cell; }
+  GlobalCell look_at(PackedCell cell) const { return requests_.look_at(cell); }
+  static void keep(SharedCell& cell, Slot slot, const Here&) { cell.slot = slot; }
+  static void keep(PackedCell& cell, Slot slot, const Here& here) { cell = Requests::pack(here.request, slot); }
+  template <class Kept>
+  void merge_into(Kept& kept, std::uint32_t thread, const Here& here) {
+    auto cell = look_at(kept);
+    if (merge(cell, thread, here)) keep(kept, cell.slot, here);
+  }
+  std::uint32_t request_of(const Here& here);
+  void forget_requests();
   void shared_access(EpochBlock& block, const Here& here);
   void shared_loads(CellChunk<SharedCell>& chunk, const Here& here);
   void global_access(const Here& here);
-  void global_row(const Here& here, CellChunk<GlobalCell>& chunk, std::uint32_t offset);
-  template <class Cell>
-  void refine(CellChunk<Cell>& chunk, std::uint32_t shift);
-  template <class Cell>
-  void touch(CellChunk<Cell>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
-  template <class Cell>
-  void report(const CellChunk<Cell>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
+  void global_row(const Here& here, CellChunk<PackedCell>& chunk, std::uint32_t offset);
+  template <class Kept>
+  void refine(CellChunk<Kept>& chunk, std::uint32_t shift);
+  template <class Kept>
+  void touch(CellChunk<Kept>& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
+  template <class Kept, class Cell>
+  void report(const CellChunk<Kept>& chunk, const Cell& cell, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
               const Here& here);
   template <class Cell>
   Cell* plane_cells(CellChunk<Cell>& chunk, Plane plane) {
@@ -158,7 +169,8 @@ class EpochEngine final : public RaceEngine {
   std::uint32_t threads_;
   RaceLog& log_;
   RaceStats& stats_;
-  CellStore<GlobalCell> cells_;
+  CellStore<PackedCell> cells_;
+  Requests requests_;
   std::vector<std::unique_ptr<EpochBlock>> blocks_;
   std::vector<EpochBlock*> free_;
   std::uint8_t finest_shared_ = 4;   // so that the next block begins with the cells that the last one ended with

@@ -402,6 +402,34 @@ TEST(Fences, LookBackWithoutTheWritersFenceRaces) { EXPECT_EQ(look_back(false, t
 TEST(Fences, LookBackWithoutTheReadersFenceRaces) { EXPECT_EQ(look_back(true, false, Scope::gpu), 1u); }
 TEST(Fences, LookBackWithBlockFencesRaces) { EXPECT_EQ(look_back(true, true, Scope::cta), 1u); }
 
+// Selection in place: a block reads its part, meets, sets a relaxed flag; the next block sees it, meets, and writes there.
+struct InPlace {
+  bool first_barrier = true, flag = true, second_barrier = true, written_before = false;
+};
+std::size_t in_place(const InPlace& how, std::uint32_t blocks = 2) {
+  RaceTrace trace(RaceMode{.relaxed_flags = true}, blocks, 64);
+  const Order order = Order::relaxed;
+  if (how.written_before) trace.all(store(0, false), 1024, 4);
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    if (!how.written_before) trace.all(load(block, false), 1024 + 256 * block, 4);
+    if (how.first_barrier) trace.barrier(block);
+    if (block > 0) trace.one(strong_load(block, order, Scope::gpu), 0, 4 * (block - 1));
+    if (how.flag) trace.one(strong_store(block, order, Scope::gpu), 0, 4 * block);
+    if (how.second_barrier) trace.barrier(block);
+  }
+  trace.all(store(blocks - 1, false), 1024, 4, 7);
+  return trace.faults();
+}
+
+TEST(RelaxedFlags, AReadThatIsOverComesBeforeTheWriteThatWaitedForIt) {
+  EXPECT_EQ(in_place({}), 0u);
+  EXPECT_EQ(in_place({}, 5), 0u);   // heard of through three others
+}
+TEST(RelaxedFlags, AReadWithoutABarrierMayNotBeOver) { EXPECT_EQ(in_place({.first_barrier = false}), 1u); }
+TEST(RelaxedFlags, WithoutAFlagNothingIsHeard) { EXPECT_EQ(in_place({.flag = false}), 1u); }
+TEST(RelaxedFlags, OnlyTheWarpThatSawTheFlagKnowsBeforeTheBarrier) { EXPECT_EQ(in_place({.second_barrier = false}), 1u); }
+TEST(RelaxedFlags, AWriteNeedsItsFences) { EXPECT_GT(in_place({.written_before = true}), 0u); }
+
 // A flag by release and acquire operations; thread `from` of block 0 to thread 0 of block `to`.
 std::size_t flag(Order write, Order read, Scope scope, std::uint32_t to) {
   RaceTrace trace(kClocks, 2, 64);

@@ -107,6 +107,34 @@ TEST(Undefined, CallsCarryUndefinedArgumentsAndResults) {
   EXPECT_TRUE(run("through_a_call", 32).violations.empty()) << run("through_a_call", 32).all();
 }
 
+// Whether the branch on %p3 is one that an unwritten word decides; %r3 is that word, %p1 is true for all.
+bool branch_is_undefined(const std::string& code) {
+  TestDevice t;
+  t.load_body("ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, s; ld.shared.u32 %r3, [%r2]; setp.lt.u32 %p1, %r1, 64;\n" + code +
+                  "\n@%p3 bra OUT;\nst.global.u32 [%rd1], %r1;\nOUT: ret;",
+              ".shared .align 4 .b8 s[128];");
+  Allocation* p = t.buffer(std::vector<int>(32));
+  EXPECT_EQ(t.launch(p->base, p->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::ok);
+  const auto violations = t.device.take_log().violations;
+  return std::any_of(violations.begin(), violations.end(), [](const evidence::Violation& v) { return v.kind == "uninitialised-branch"; });
+}
+
+TEST(Undefined, APredicateThatDecidesAloneHidesTheOther) {
+  const std::string compare = "setp.eq.u32 %p2, %r3, 7;\n";
+  EXPECT_TRUE(branch_is_undefined(compare + "and.pred %p3, %p1, %p2;"));
+  EXPECT_FALSE(branch_is_undefined(compare + "or.pred %p3, %p1, %p2;"));
+  EXPECT_FALSE(branch_is_undefined(compare + "not.pred %p4, %p1; and.pred %p3, %p2, %p4;"));
+  EXPECT_TRUE(branch_is_undefined("setp.eq.and.u32 %p3, %r3, 7, %p1;"));
+  EXPECT_FALSE(branch_is_undefined("setp.eq.or.u32 %p3, %r3, 7, %p1;"));
+  EXPECT_FALSE(branch_is_undefined("setp.eq.and.u32 %p3, %r3, 7, !%p1;"));
+  EXPECT_TRUE(branch_is_undefined("setp.eq.xor.u32 %p3, %r3, 7, %p1;"));
+}
+
+TEST(Undefined, WhetherAShuffleIsInRangeDoesNotDependOnTheValue) {
+  EXPECT_FALSE(branch_is_undefined("shfl.sync.up.b32 %r4|%p3, %r3, 1, 0, -1;"));
+  EXPECT_TRUE(branch_is_undefined("shfl.sync.up.b32 %r4|%p4, %r3, 1, 0, -1; setp.eq.u32 %p3, %r4, 7;"));
+}
+
 TEST(Races, AShadowThatIsUsedUpIsSaid) {
   for (const std::uint64_t cap : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
     TestDevice t;

@@ -344,8 +344,8 @@ void add_source(const Warp& w, const Op& op, const Operand& operand, std::size_t
   const Ref ref = k < op.r.size() ? op.r[k] : Ref{kSinkSlot, Bank::frame};
   const bool predicate_source = operand.kind == Kind::reg && code_of(w).source->registers[operand.reg].type == ptx::Type::pred;
   const std::uint32_t width = operand.kind == Kind::reg ? register_bytes(w, operand) : bytes;
-  for (std::uint32_t i = 0; i < 32; ++i)
-    values[i] = predicate_source ? predicate(w.at(ref)) >> i & 1 : width == 8 ? get<std::uint64_t>(w.at(ref), i) : get<std::uint32_t>(w.at(ref), i);
+  for (std::uint32_t i = 0; i < 32; ++i)   // a true predicate is all ones, as the rules of and and or know a byte
+    values[i] = predicate_source ? (predicate(w.at(ref)) >> i & 1) * 0xff : width == 8 ? get<std::uint64_t>(w.at(ref), i) : get<std::uint32_t>(w.at(ref), i);
   sources.operands[sources.count++] = {undefined_of(w, operand), values.data()};
 }
 
@@ -355,6 +355,19 @@ bool uniform(const ShadowOperand& operand, std::uint32_t mask) {
   bool equal = true;
   for_lanes(mask, [&](std::uint32_t i) { equal &= operand.values[i] == first; });
   return equal;
+}
+
+// A comparison's result is defined where a defined predicate decides it alone: true or x, false and x.
+UndefinedBytes propagate_comparison(const ptx::Instruction& in, const Sources& s, std::uint32_t bytes) {
+  UndefinedBytes result = propagate_all(s.all(), bytes);
+  if (s.count < 3 || (in.mods.bool_op != ptx::BoolOp::and_ && in.mods.bool_op != ptx::BoolOp::or_)) return result;
+  const ShadowOperand& c = s.operands[2];
+  const bool deciding = (in.mods.bool_op == ptx::BoolOp::or_) != in.operands[3].negated;
+  std::uint32_t decided = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) decided |= static_cast<std::uint32_t>((c.values[i] != 0) == deciding) << i;
+  if (c.undefined != nullptr) decided &= ~c.undefined->any();
+  for (std::uint32_t& lanes : result.lanes) lanes &= ~decided;
+  return result;
 }
 
 // The rule of the instruction's family, over its sources in written order.
@@ -369,6 +382,7 @@ UndefinedBytes propagate(const Op& op, Exec exec, const Sources& s, std::uint32_
       return ptx::is_signed(in.type2) ? propagate_sign_extend(s.operands[0], from, bytes) : propagate_move(s.operands[0], from, bytes);
     case Exec::and_: return propagate_and(s.operands[0], s.operands[1], bytes);
     case Exec::or_: return propagate_or(s.operands[0], s.operands[1], bytes);
+    case Exec::setp: return propagate_comparison(in, s, bytes);
     case Exec::xor_: case Exec::not_: case Exec::lop3: return propagate_bytewise(s.all(), bytes);
     case Exec::shl: return uniform(s.operands[1], mask) ? propagate_shift_left(s.operands[0], amount(1), bytes) : propagate_all(s.all(), bytes);
     case Exec::shr:
@@ -456,7 +470,10 @@ Flow run_tainted(Warp& w, const Op& op, std::uint32_t mask, Handler handler) {
   const Flow flow = handler(w, op, mask);
   if (flow != Flow::next || w.frame != frame) return flow;
   assign(w, in.operands[0], result, mask);
-  if (in.operands[0].pair != ptx::kNoRegister && frame->shadow != nullptr) frame->shadow->assign(index_of(w, in.operands[0].pair), result, mask);
+  if (in.operands[0].pair != ptx::kNoRegister && frame->shadow != nullptr) {
+    if (exec == Exec::shfl) result = {};   // whether the source lane is in range has nothing to do with what it holds
+    frame->shadow->assign(index_of(w, in.operands[0].pair), result, mask);
+  }
   update_tainted(w);
   return flow;
 }

@@ -93,6 +93,13 @@ TEST_F(RunProgram, LevelsOfCheckingDifferInWhatTheySee) {
   EXPECT_EQ(fault("none", "everything").exit_status, 125);
 }
 
+TEST_F(RunProgram, FlagsWithoutFencesOrderSelectionsInPlace) {
+  const ProcessResult result = kforge_run({kPrograms + "selections.cu", "--checks", "all"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(result.out, "6667 10001 9656667 10000\n");
+  EXPECT_THAT(result.err, Not(HasSubstr("error[")));
+}
+
 TEST_F(RunProgram, AFailedAssertIsTheProgramsOwnAffair) {
   const ProcessResult result = fault("assert", "all");
   EXPECT_EQ(result.exit_status, 0) << result.err;
