@@ -105,13 +105,24 @@ Expected<bool> run_tool(std::vector<std::string> arguments, const fs::path& fold
   return false;
 }
 
+// Without the language (-x cu): objects would be read as sources.
+std::vector<std::string> link_arguments(const std::vector<std::string>& common) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    const bool named = common[i] == "-x" || common[i] == "--x";
+    if (named) ++i;
+    else if (!common[i].starts_with("-x=") && !common[i].starts_with("--x=")) out.push_back(common[i]);
+  }
+  return out;
+}
+
 Expected<Build> compile(const ProgramRequest& request, const Plan& plan, const fs::path& folder) {
   Build build;
   const std::vector<std::string> common = common_arguments(request, plan);
   const std::string toolkit = fs::path(plan.tools.nvcc).parent_path().parent_path().string();
   std::error_code ignored;
   const std::vector<std::string> system_folders = {toolkit, fs::canonical(toolkit, ignored).string(), "/usr/include", "/usr/lib", "/usr/local/cuda"};
-  std::vector<std::string> link = common;
+  std::vector<std::string> link = link_arguments(common);
   for (std::size_t i = 0; i < plan.sources.size(); ++i) {
     const std::string& source = plan.sources[i];
     build.dependencies.push_back(source);

@@ -33,8 +33,8 @@ Flow run_cvta_param(Warp& w, const Op& op, std::uint32_t mask) {
 // some tens of cycles on a GPU: so much is counted for the reading, and a wait of a millisecond is no million rounds.
 constexpr std::uint64_t kClocksPerReading = 32;
 // Reading after reading by one warp with nothing stored is waiting: the step doubles with every kReadingsPerStep of them, so that a wait of a
-// second is some hundred rounds and is overshot by a sixteenth at most.
-constexpr std::uint32_t kReadingsPerStep = 16, kMostDoublings = 16;
+// second is some hundred rounds and is overshot by a quarter at most.
+constexpr std::uint32_t kReadingsPerStep = 4, kMostDoublings = 18;
 
 std::uint64_t advance_clock(Launch& launch, AccessMemo& memo) {
   // The clock is brought up to date when a warp leaves: while it is as the last reading left it, the same warp reads again.

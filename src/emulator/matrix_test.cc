@@ -85,13 +85,23 @@ std::vector<std::uint32_t> run_reference(const Kernel& kernel, const std::vector
 
 // ---- inputs ------------------------------------------------------------------------------------------------------------
 
-enum class Inputs { near_one, edges, any };
+// whole: small whole numbers; in the accumulator too, or fractions there of about the products' size, or much below.
+enum class Inputs { near_one, edges, any, whole, whole_and_fractions, whole_and_small_fractions };
+
+float whole_element(bool accumulator, Inputs inputs, std::uint32_t raw) {
+  const float sign = (raw >> 31) != 0 ? -1.0f : 1.0f;
+  if (!accumulator) return sign * static_cast<float>(raw % 3);
+  if (inputs == Inputs::whole) return sign * static_cast<float>(raw % (2u << raw / 64 % 20));
+  return sign * static_cast<float>(raw % 1000) * (inputs == Inputs::whole_and_fractions ? 1.0909091f : 3e-5f);
+}
 
 std::uint32_t element_of(Type type, Inputs inputs, std::mt19937& random) {
   const std::uint32_t raw = random();
   const std::uint32_t bits = type == Type::tf32 ? 32 : std::min(32u, ptx::size_bits(type)), mask = bits == 32 ? ~0u : (1u << bits) - 1;
   if (inputs == Inputs::any || !ptx::is_float(type)) return raw & mask;
+  if (inputs >= Inputs::whole && type == Type::f32) return std::bit_cast<std::uint32_t>(whole_element(true, inputs, raw));
   const Format f = type == Type::f16 ? kF16 : type == Type::bf16 ? kBf16 : type == Type::e4m3 ? kE4m3 : type == Type::e5m2 ? kE5m2 : kF32;
+  if (inputs >= Inputs::whole) return encode_format(whole_element(false, inputs, raw), f);
   const std::uint32_t fraction = raw & ((1u << f.mantissa_bits) - 1), sign = (raw >> 31) != 0 ? f.sign() : 0;
   if (inputs == Inputs::near_one || raw % 4 == 0) return sign | fraction | static_cast<std::uint32_t>(f.bias() - 4 + static_cast<int>(raw >> 8 & 7)) << f.mantissa_bits;
   const std::uint32_t one = static_cast<std::uint32_t>(f.bias()) << f.mantissa_bits;
@@ -203,7 +213,8 @@ TEST(Matrix, EveryRowOfMmaIsTheReferencesOwn) {
         all[k] = {types[k], spec.count != 0 ? spec.count : types[k] == Type::f16 ? 2u : 4u, own == Type::f32 ? 'f' : own == Type::f64 ? 'd' : 'r'};
       }
       const Kernel kernel = mma_kernel(opcode, all);
-      for (const Inputs inputs : {Inputs::near_one, Inputs::edges, Inputs::any}) expect_same(kernel, mma_input(all, inputs, random));
+      for (const Inputs inputs : {Inputs::near_one, Inputs::edges, Inputs::any, Inputs::whole, Inputs::whole_and_fractions, Inputs::whole_and_small_fractions})
+        expect_same(kernel, mma_input(all, inputs, random));
       ++programs;
     });
     if (testing::Test::HasFatalFailure()) return;

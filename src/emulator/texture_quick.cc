@@ -55,7 +55,8 @@ bool plan_fetch(const Warp& w, const Op& op, const Texture& texture, Plan& plan)
 
 std::uint32_t channel_bits(const Plan& plan, const std::byte* texel, std::uint32_t channel) {
   std::uint32_t bits = 0;
-  std::memcpy(&bits, texel + channel * plan.bytes, plan.bytes);
+  if (plan.bytes == 4) std::memcpy(&bits, texel + 4 * channel, 4);
+  else std::memcpy(&bits, texel + channel * plan.bytes, plan.bytes);
   return bits;
 }
 

@@ -162,6 +162,17 @@ TEST_F(RunProgram, ProgramsOfCuda12Run) {
   EXPECT_EQ(result.out, "NVIDIA H200 SXM 141GB 9 62\n") << result.err;
 }
 
+// Of several sources, one of which is CUDA by the flag alone.
+TEST_F(RunProgram, TheLanguageThatAFlagNamesIsTheSourcesOwn) {
+  const auto folder = TemporaryDirectory::create("run_language");
+  const std::string here = folder->path().string() + "/";
+  ASSERT_TRUE(write_file_atomic(here + "kernel.c", "#include <cstdio>\n__global__ void twice(int* x) { *x *= 2; }\nint twice_of(int x) { int* p; cudaMallocManaged(&p, 4); *p = x; "
+                                                   "twice<<<1, 1>>>(p); cudaDeviceSynchronize(); return *p; }\n"));
+  ASSERT_TRUE(write_file_atomic(here + "main.cpp", "#include <cstdio>\nint twice_of(int);\nint main() { std::printf(\"%d\\n\", twice_of(21)); }\n"));
+  const ProcessResult result = kforge_run({here + "main.cpp", here + "kernel.c", "-x", "cu"});
+  EXPECT_EQ(result.out, "42\n") << result.err;
+}
+
 TEST_F(RunProgram, WhatDoesNotBuildIsSaidInTheCompilersWords) {
   const auto folder = TemporaryDirectory::create("run_broken");
   const std::string source = folder->path() / "broken.cu";
