@@ -9,6 +9,7 @@
 #include "emulator/barrier_map.h"
 #include "emulator/handlers.h"
 #include "emulator/matrix_ops.h"
+#include "emulator/polls.h"
 #include "emulator/registers.h"
 #include "emulator/source_lines.h"
 #include "emulator/texture_ops.h"
@@ -67,7 +68,11 @@ Expected<std::unique_ptr<Kernel>> Decoder::run() {
   }
   kernel_->code.reserve(pc);
   for (FunctionCode& code : kernel_->functions) decode_function(code);
-  for (const FunctionCode& code : kernel_->functions) complete_locations(*kernel_, code, flow_graph(*kernel_, code));
+  for (const FunctionCode& code : kernel_->functions) {
+    const FlowGraph graph = flow_graph(*kernel_, code);
+    complete_locations(*kernel_, code, graph);
+    mark_polls(*kernel_, code, graph);
+  }
   watch_barriers(*kernel_);
   fill_info();
   return std::move(kernel_);

@@ -7,6 +7,7 @@
 
 #include "emulator/access.h"
 #include "emulator/handlers.h"
+#include "emulator/polls.h"
 #include "emulator/store_notes.h"
 #include "emulator/uninitialised.h"
 
@@ -74,7 +75,8 @@ RaceAccess race_access(Warp& w, const Op& op, const Window& window, const Reques
   access.memory = window.data;
   access.location = op.location;
   access.kind = request.direction == Direction::load ? AccessKind::load : AccessKind::store;
-  access.strong = (op.flags & kStrong) != 0;
+  const bool exchange = window.allocation == nullptr && op.source->mods.order == ptx::Order::volatile_ && access.kind == AccessKind::load;
+  access.strong = (op.flags & kStrong) != 0 && (!exchange || (op.flags & kPolls) != 0);
   access.order = op.source->mods.order;
   access.scope = op.source->mods.scope;
   if (request.direction == Direction::store && (op.wide == 0 || op.wide == (1u << op.list_count) - 1)) {
