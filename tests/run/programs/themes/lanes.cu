@@ -1,5 +1,5 @@
 // Warps of which some lanes are missing, have left or wait: blocks of any size, addresses that follow no pattern in every memory and width, and
-// conversions lane by lane.
+// conversions and sums of bytes lane by lane.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -188,6 +188,30 @@ void integers() {
   }
 }
 
+// ---- bytes side by side ---------------------------------------------------------------------------------------------
+
+__global__ void differences(std::uint32_t* sums) {
+  const std::uint32_t i = threadIdx.x, a = mix(i), b = mix(~i);
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sums[2 * i]) : "r"(a), "r"(b), "r"(i));
+  asm("vabsdiff4.s32.s32.s32.add %0, %1, %2, %3;" : "=r"(sums[2 * i + 1]) : "r"(a), "r"(b), "r"(i));
+}
+
+void bytes_side_by_side() {
+  std::uint32_t* sums = managed<std::uint32_t>(200);
+  differences<<<1, 100>>>(sums);
+  CHECK(cudaDeviceSynchronize());
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    std::uint32_t plain = i, with_sign = i;
+    for (std::uint32_t at = 0; at < 32; at += 8) {
+      const std::uint32_t a = mix(i) >> at & 0xff, b = mix(~i) >> at & 0xff;
+      plain += static_cast<std::uint32_t>(std::abs(static_cast<int>(a) - static_cast<int>(b)));
+      with_sign += static_cast<std::uint32_t>(std::abs(static_cast<std::int8_t>(a) - static_cast<std::int8_t>(b)));
+    }
+    EXPECT_EQ(sums[2 * i], plain);
+    EXPECT_EQ(sums[2 * i + 1], with_sign);
+  }
+}
+
 // ---- waiting for a time --------------------------------------------------------------------------------------------
 
 __global__ void wait_for(long long clocks, long long* passed) {
@@ -215,6 +239,7 @@ int main() {
   scattered<double>();
   conversions();
   integers();
+  bytes_side_by_side();
   waits_for_a_clock_end();
   return finish();
 }
