@@ -65,7 +65,7 @@ TEST_P(Replay, ReachesItsTargetWithTheSamePrompts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, Replay, ::testing::Values("softmax", "transpose", "layernorm"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Runs, Replay, ::testing::Values("softmax", "transpose", "layernorm", "gemm_f16", "fused_norm"), [](const auto& info) { return std::string(info.param); });
 
 TEST_F(Recorded, OtherPromptsThanTheRecordedOnesAreRefused) {
   llm::Record wrong = recorded("softmax");
