@@ -148,6 +148,15 @@ Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_
   return stop(warp, op, lanes, LaunchStatus::illegal_address, measured);
 }
 
+void report_unfenced(Warp& warp, const Op& op, std::uint32_t lanes, const UnfencedWrite& write, std::string_view what) {
+  report(warp, op, lanes, "safety.async", "missing-proxy-fence", [&](evidence::Violation& v) {
+    v.other = warp.launch->where(write.location);
+    v.message = fmt::format("{} reads shared memory offset {}, which thread {} wrote with an ordinary instruction and no fence.proxy.async has handed over", what, write.offset, write.thread);
+    v.measured = "a write without a proxy fence before the read";
+    v.required = "fence.proxy.async (cuda::ptx::fence_proxy_async) in each thread that wrote, and then a barrier, before the copy or wgmma reads";
+  });
+}
+
 namespace {
 
 void keep_worst(std::unique_ptr<evidence::RequestExample>& worst, std::uint32_t& most, const Warp& warp, const Request& request,
@@ -259,6 +268,17 @@ void mark_stored_bytes(Allocation& allocation, const Request& request) {
     const std::uint64_t offset = request.addresses[i] - allocation.base;
     or_bits(words[offset / 64], ((std::uint64_t{1} << request.bytes) - 1) << offset % 64);
   });
+}
+
+void mark_stored_range(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<std::uint64_t>& words = allocation.written;
+  if (words.empty()) words.assign((allocation.size + 63) / 64, 0);
+  while (bytes != 0) {
+    const std::uint64_t part = std::min(bytes, 64 - offset % 64);
+    or_bits(words[offset / 64], (part == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << part) - 1) << offset % 64);
+    offset += part;
+    bytes -= part;
+  }
 }
 
 }  // namespace kforge::emulator

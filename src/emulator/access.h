@@ -49,6 +49,9 @@ Flow fault_misaligned(Warp& warp, const Op& op, const Request& request, std::uin
 Flow fault_read_only(Warp& warp, const Op& op, const Request& request, const Allocation& allocation);
 Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes, std::string_view space, std::uint64_t size);
 
+// safety.async: shared memory that an ordinary instruction wrote is read through the async proxy, by `what`, with no fence.proxy.async between.
+void report_unfenced(Warp& warp, const Op& op, std::uint32_t lanes, const UnfencedWrite& write, std::string_view what);
+
 // Profile: requests, sectors, wavefronts, and the worst example of each.
 void count_global(Warp& warp, const Op& op, const Request& request);
 void count_shared(Warp& warp, const Op& op, const Request& request);
@@ -63,5 +66,6 @@ inline void or_bits(std::uint64_t& word, std::uint64_t bits) {
 }
 // Coverage: sets the bits of the bytes that a kernel stored.
 void mark_stored_bytes(Allocation& allocation, const Request& request);
+void mark_stored_range(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace kforge::emulator

@@ -59,24 +59,6 @@ U64 half_pair_step(AtomOp how, U64 old, U64 a, const Format& f) {
   return half_step(how, old, a, f) | static_cast<U64>(half_step(how, old >> 16, a >> 16, f)) << 16;
 }
 
-// The new value of memory. `b` is cas's replacement, `a` its comparand.
-U64 step(const ptx::Instruction& in, U64 old, U64 a, U64 b, bool global) {
-  const AtomOp how = in.mods.atom_op;
-  const std::uint32_t bits = ptx::size_bits(in.type);
-  if (how == AtomOp::cas) return old == a ? b : old;
-  switch (in.type) {
-    case Type::f32: return how == AtomOp::add ? add_f32(old, a, global) : a;
-    case Type::f64: return how == AtomOp::add ? std::bit_cast<U64>(std::bit_cast<double>(old) + std::bit_cast<double>(a)) : a;
-    case Type::f16: return half_step(how, old, a, kF16);
-    case Type::bf16: return half_step(how, old, a, kBf16);
-    case Type::f16x2: return half_pair_step(how, old, a, kF16);
-    case Type::bf16x2: return half_pair_step(how, old, a, kBf16);
-    case Type::s32: return static_cast<std::uint32_t>(integer_step(how, static_cast<std::int32_t>(old), static_cast<std::int32_t>(a)));
-    case Type::s64: return static_cast<U64>(integer_step(how, static_cast<std::int64_t>(old), static_cast<std::int64_t>(a)));
-    default: return bits == 64 ? integer_step(how, old, a) : integer_step(how, static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(a));
-  }
-}
-
 U64 lane_value(const Warp& w, Ref ref, std::uint32_t bytes, std::uint32_t lane) {
   if (bytes == 8) return get<U64>(w.at(ref), lane);
   const U64 value = get<std::uint32_t>(w.at(ref), lane);
@@ -171,7 +153,7 @@ std::uint32_t perform(Warp& w, const Op& op, const Window& window, const Request
       std::memcpy(&old, at, op.bytes);
       const U64 a = lane_value(w, vector ? op.list[e] : op.r[2], op.bytes, i);
       const U64 b = in.mods.atom_op == AtomOp::cas ? lane_value(w, op.r[3], op.bytes, i) : 0;
-      const U64 value = step(in, old, a, b, global);
+      const U64 value = atomic_step(in, old, a, b, global);
       if (in.mods.atom_op != AtomOp::cas || old == a) wrote |= 1u << i;
       if (value != old) {
         std::memcpy(at, &value, op.bytes);
@@ -267,6 +249,23 @@ struct Atomic {
 };
 
 }  // namespace
+
+U64 atomic_step(const ptx::Instruction& in, U64 old, U64 a, U64 b, bool global) {
+  const AtomOp how = in.mods.atom_op;
+  const std::uint32_t bits = ptx::size_bits(in.type);
+  if (how == AtomOp::cas) return old == a ? b : old;
+  switch (in.type) {
+    case Type::f32: return how == AtomOp::add ? add_f32(old, a, global) : a;
+    case Type::f64: return how == AtomOp::add ? std::bit_cast<U64>(std::bit_cast<double>(old) + std::bit_cast<double>(a)) : a;
+    case Type::f16: return half_step(how, old, a, kF16);
+    case Type::bf16: return half_step(how, old, a, kBf16);
+    case Type::f16x2: return half_pair_step(how, old, a, kF16);
+    case Type::bf16x2: return half_pair_step(how, old, a, kBf16);
+    case Type::s32: return static_cast<std::uint32_t>(integer_step(how, static_cast<std::int32_t>(old), static_cast<std::int32_t>(a)));
+    case Type::s64: return static_cast<U64>(integer_step(how, static_cast<std::int64_t>(old), static_cast<std::int64_t>(a)));
+    default: return bits == 64 ? integer_step(how, old, a) : integer_step(how, static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(a));
+  }
+}
 
 Handlers select_atomic(const ptx::Instruction& in, ptx::Exec) {
   if (in.mods.atom_op == AtomOp::none) return Handlers{};

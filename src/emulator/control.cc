@@ -200,6 +200,19 @@ Flow run_fence(Warp& w, const Op& op, std::uint32_t mask) {
   return Flow::next;
 }
 
+// Only fences of the async proxy for shared memory change what is observed.
+template <Variant kVariant>
+Flow run_fence_proxy(Warp& w, const Op& op, std::uint32_t mask) {
+  if constexpr (Observes<kVariant>::safety) {
+    const ptx::Instruction& in = *op.source;
+    const bool named = ptx::instruction_table()[in.form].id == "fence_proxy_async" ? in.mods.space != ptx::Space::global : in.mods.text.starts_with("async") && in.mods.text.find("global") == std::string::npos;
+    if (named) w.launch->races->proxy_fence(w.block->races, w.index, mask);
+  } else {
+    (void)w, (void)op, (void)mask;
+  }
+  return Flow::next;
+}
+
 }  // namespace
 
 void leave_frame(Warp& w, std::uint32_t mask) {
@@ -245,7 +258,8 @@ Handlers select_control(const ptx::Instruction&, Exec exec) {
     case Exec::brkpt: return same(&run_brkpt);
     case Exec::nanosleep: return same(&run_nanosleep);
     case Exec::membar: case Exec::fence: return for_variants([](auto v) -> Handler { return &run_fence<decltype(v)::value>; });
-    case Exec::fence_proxy: case Exec::pmevent: case Exec::prefetch: case Exec::discard:
+    case Exec::fence_proxy: return for_variants([](auto v) -> Handler { return &run_fence_proxy<decltype(v)::value>; });
+    case Exec::pmevent: case Exec::prefetch: case Exec::discard:
     case Exec::griddepcontrol: case Exec::setmaxnreg: case Exec::nop:
       return same(&run_nop);
     default: return Handlers{};

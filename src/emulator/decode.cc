@@ -14,6 +14,7 @@
 #include "emulator/source_lines.h"
 #include "emulator/texture_ops.h"
 #include "emulator/video_ops.h"
+#include "emulator/wgmma_ops.h"
 
 namespace kforge::emulator {
 namespace {
@@ -197,6 +198,7 @@ Op Decoder::decode_one(const ptx::Instruction& in) {
   }
   const Exec exec = family(in);
   if (is_matrix(exec)) decode_matrix(op, in, exec);
+  else if (is_wgmma(exec)) decode_wgmma(op, in, exec);
   else if (is_texture(exec)) decode_texture(op, in, exec);
   else if (exec != Exec::unsupported) decode_family(op, in, exec);
   for (Handler& handler : op.run)
@@ -213,6 +215,7 @@ void Decoder::decode_family(Op& op, const ptx::Instruction& in, Exec exec) {
     case Exec::bra: case Exec::brx: return decode_branch(op, in, exec);
     case Exec::call: return decode_call(op, in);
     case Exec::cp_async: case Exec::cp_async_commit: case Exec::cp_async_wait: return decode_async(op, in, exec);
+    case Exec::cp_async_bulk: case Exec::cp_async_bulk_commit: case Exec::cp_async_bulk_wait: return decode_bulk(op, in, exec);
     case Exec::mbarrier: case Exec::mbarrier_update: return decode_mbarrier(op, in);
     case Exec::cvta: return decode_cvta(op, in);
     case Exec::isspacep: return decode_isspacep(op, in);

@@ -1,10 +1,12 @@
 // Instructions of many registers: matrix products and their loads, textures and surfaces.
 #include <bit>
+#include <cstdlib>
 
 #include "emulator/decoder.h"
 #include "emulator/matrix_ops.h"
 #include "emulator/matrix_shape.h"
 #include "emulator/texture_ops.h"
+#include "emulator/wgmma_ops.h"
 
 namespace kforge::emulator {
 
@@ -36,6 +38,34 @@ void Decoder::decode_matrix(Op& op, const ptx::Instruction& in, Exec exec) {
     op.flags = static_cast<std::uint8_t>(counts[2]);
   }
   op.run = select_matrix(in, exec);
+}
+
+// See wgmma_ops.h for the roles.
+void Decoder::decode_wgmma(Op& op, const ptx::Instruction& in, Exec exec) {
+  op.run = select_wgmma(exec);
+  op.r[4] = constant(kFullMask, false);
+  if (exec == Exec::wgmma_wait) op.immediate = static_cast<std::int64_t>(in.operands[0].bits);
+  if (exec != Exec::wgmma) return;
+  const std::string_view text = in.mods.text;   // m64n128k16
+  const std::size_t n = text.find('n'), k = text.find('k');
+  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(std::strtoul(text.data() + at + 1, nullptr, 10)); };
+  op.target = number(n) | number(k) << 16;
+  op.bytes = static_cast<std::uint8_t>(in.type2 == ptx::Type::tf32 ? 4 : ptx::size_bytes(in.type2));
+  std::vector<Ref>& list = kernel_->lists.emplace_back();
+  for (const Operand& element : in.operands[0].elements) list.push_back(ref(element, 32));
+  const bool from_registers = in.operands[1].kind == Kind::vector;
+  if (from_registers) for (const Operand& element : in.operands[1].elements) list.push_back(ref(element, 32));
+  else op.r[0] = ref(in.operands[1], 64);
+  op.r[1] = ref(in.operands[2], 64);
+  op.r[2] = ref(in.operands[3], 1);
+  const auto immediate = [&](std::size_t i) { return i < in.operands.size() ? static_cast<std::int32_t>(in.operands[i].bits) : 0; };
+  const bool trans_a = !from_registers && immediate(6) == 1, trans_b = immediate(from_registers ? 6 : 7) == 1;
+  op.flags = static_cast<std::uint8_t>((from_registers ? kWgmmaRegisters : 0) | (immediate(4) < 0 ? kWgmmaNegateA : 0) | (immediate(5) < 0 ? kWgmmaNegateB : 0) |
+                                       (trans_a ? kWgmmaTransposeA : 0) | (trans_b ? kWgmmaTransposeB : 0) | (in.operands[3].negated ? kWgmmaFlipScale : 0));
+  op.list = list.data();
+  op.list_count = static_cast<std::uint8_t>(list.size());
+  // D has as many registers as N wants.
+  if (std::size_t{in.type == ptx::Type::f16 ? 4u : 2u} * in.operands[0].elements.size() != number(n)) op.run = {};
 }
 
 // See texture_ops.h for the roles.

@@ -3,6 +3,7 @@
 
 #include "emulator/address_ops.h"
 #include "emulator/alu.h"
+#include "emulator/bulk_ops.h"
 #include "emulator/decoder.h"
 #include "emulator/handlers.h"
 #include "emulator/mbarrier_ops.h"
@@ -149,6 +150,48 @@ void Decoder::decode_async(Op& op, const ptx::Instruction& in, Exec exec) {
   if (!is_predicate && slot_is_wide(extra, 32)) return;   // a cache hint
   op.r[2] = ref(extra, is_predicate ? 1 : 32);
   op.flags = static_cast<std::uint8_t>(op.flags | (is_predicate ? 8 : 4) | (extra.negated ? 16 : 0));
+}
+
+// See bulk_ops.h for the roles.
+void Decoder::decode_bulk(Op& op, const ptx::Instruction& in, Exec exec) {
+  op.run = same(select_bulk(exec));
+  if (exec == Exec::cp_async_bulk_wait) {
+    op.immediate = static_cast<std::int64_t>(in.operands[0].bits);
+    op.flags = in.mods.text == "read" ? 1 : 0;
+  }
+  if (exec != Exec::cp_async_bulk) return;
+  const BulkMode mode = bulk_mode(in);
+  op.target = mode.packed();
+  std::vector<Ref>& list = kernel_->lists.emplace_back(kBulkCoordinates, Ref{kSinkSlot, Bank::frame});
+  const bool to_shared = mode.kind == BulkKind::load;
+  std::size_t addresses = 0;
+  const auto add_address = [&](std::size_t place, const Operand& operand) {
+    Op part;
+    decode_address(part, operand);
+    list[place] = part.r[0];
+    list[place + 1] = constant(static_cast<std::uint64_t>(part.immediate), true);
+    if ((part.flags & kWideAddress) != 0) op.wide = static_cast<std::uint8_t>(op.wide | 1u << place);
+  };
+  for (const Operand& operand : in.operands) {
+    if (operand.kind == Kind::address) {
+      // [to], [from], size {, [mbarrier]}; a tensor stands in place of global memory.
+      const bool is_shared = mode.dims != 0 || (addresses == 0) == to_shared;
+      const bool is_barrier = addresses == (mode.dims != 0 ? 1u : 2u);
+      add_address(is_barrier ? kBulkBarrier : is_shared && mode.kind != BulkKind::prefetch ? kBulkShared : kBulkGlobal, operand);
+      ++addresses;
+    } else if (operand.kind == Kind::text) {
+      add_address(kBulkGlobal, operand.elements[0]);
+      const Operand& at = operand.elements[1];
+      if (at.kind == Kind::vector) for (const Operand& element : at.elements) list.push_back(ref(element, 32));
+      else list.push_back(ref(at, 32));
+    } else if (mode.dims == 0 && list[kBulkSize].bank == Bank::frame && list[kBulkSize].offset == kSinkSlot) {
+      list[kBulkSize] = ref(operand, 32);
+    } else if (mode.multicast && list[kBulkBlocks].offset == kSinkSlot) {
+      list[kBulkBlocks] = ref(operand, 16);
+    }   // else a cache hint
+  }
+  op.list = list.data();
+  op.list_count = static_cast<std::uint8_t>(list.size());
 }
 
 // See mbarrier_ops.h for the roles.

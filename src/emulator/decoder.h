@@ -67,10 +67,12 @@ class Decoder {
   void decode_isspacep(Op& op, const ptx::Instruction& in);
   static void decode_stack(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_async(Op& op, const ptx::Instruction& in, Exec exec);
+  void decode_bulk(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_mbarrier(Op& op, const ptx::Instruction& in);
 
   // ---- decode_matrix.cc
   void decode_matrix(Op& op, const ptx::Instruction& in, Exec exec);
+  void decode_wgmma(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_texture(Op& op, const ptx::Instruction& in, Exec exec);
 
   LoadedModule& loaded_;

@@ -39,6 +39,7 @@ RaceMode race_mode(const Kernel& kernel) {
     const ptx::Order order = op.source->mods.order;
     if (exec == ptx::Exec::membar || exec == ptx::Exec::fence) mode.fences = true;
     if (order == ptx::Order::acquire || order == ptx::Order::release || order == ptx::Order::acq_rel || order == ptx::Order::sc) mode.fences = true;
+    if (exec == ptx::Exec::cp_async_bulk || exec == ptx::Exec::wgmma) mode.async_proxy = mode.sync_objects = mode.fences = true;
     const bool strong = order == ptx::Order::relaxed || order == ptx::Order::volatile_;
     if (strong && (op.source->mods.space == ptx::Space::global || op.source->mods.space == ptx::Space::generic)) {
       strong_loads |= exec == ptx::Exec::ld;
@@ -315,7 +316,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
 void Device::check_read(const Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, std::string_view reader) {
   for (const GlobalShadow::Output& output : impl_->global_shadow.undefined_outputs(allocation, offset, bytes)) {
     const Origin& origin = impl_->origins[output.origin];
-    if (origin.space == ShadowSpace::in_flight) continue;   // reported where it was read
+    if (origin.space == ShadowSpace::in_flight || origin.space == ShadowSpace::accumulator) continue;   // reported where it was read
     evidence::Violation* v = impl_->violations.add("safety.uninitialised", "uninitialised-output", origin.kernel, origin.location);
     if (v == nullptr) continue;
     v->where = origin.where;

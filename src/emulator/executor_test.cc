@@ -218,7 +218,7 @@ TEST(Executor, TrapsAndUnknownInstructionsAreNamed) {
   EXPECT_EQ(find(log, "trap")->contract, "run.crash");
   EXPECT_EQ(find(log, "trap")->thread.x, 7u);
   TestDevice u;
-  u.load_body(kStart + "wgmma.fence.sync.aligned; ret;");
+  u.load_body(kStart + "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, %r1, 0, %p1, 1, 1, 0, 0; ret;", "", "sm_90a");
   Allocation* z = u.buffer(iota(32));
   EXPECT_EQ(u.launch(z->base, z->base, 0, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::illegal_instruction);
   const auto unknown = u.device.take_log();

@@ -27,6 +27,8 @@ inline constexpr std::uint8_t kWideAddress = 1, kSignExtend = 2, kStrong = 4, kE
 Handlers select_memory(const ptx::Instruction& instruction, ptx::Exec exec);
 // atom, red. r[0] result, r[1] address, r[2], r[3] operands.
 Handlers select_atomic(const ptx::Instruction& instruction, ptx::Exec exec);
+// What an atomic of the instruction's operation and type leaves of `old`; b: cas's new value. In global memory f32 sums flush subnormals.
+std::uint64_t atomic_step(const ptx::Instruction& instruction, std::uint64_t old, std::uint64_t a, std::uint64_t b, bool global);
 // bra, brx, call, ret, exit, trap, nanosleep, fences and the like.
 Handlers select_control(const ptx::Instruction& instruction, ptx::Exec exec);
 // bar.*, shfl, vote, match, redux, activemask, elect.

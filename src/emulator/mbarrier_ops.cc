@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "emulator/access.h"
+#include "emulator/bulk_ops.h"
 #include "emulator/sleep.h"
 #include "emulator/uninitialised.h"
 
@@ -163,9 +164,17 @@ Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
   const Order order = op.source->mods.order == Order::relaxed ? Order::relaxed : Order::acquire;
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t i) {
-    const Object object = Object::unpack(load(w, addresses[i]));
-    const bool parity = (op.flags & kMbarrierParity) != 0;
-    const bool over = parity ? (object.phase & 1) != (get<std::uint32_t>(w.at(op.r[2]), i) & 1) : object.phase != Object::unpack(get<std::uint64_t>(w.at(op.r[2]), i)).phase;
+    Object object = Object::unpack(load(w, addresses[i]));
+    const auto is_over = [&] {
+      if ((op.flags & kMbarrierParity) != 0) return (object.phase & 1) != (get<std::uint32_t>(w.at(op.r[2]), i) & 1);
+      return object.phase != Object::unpack(get<std::uint64_t>(w.at(op.r[2]), i)).phase;
+    };
+    bool over = is_over();
+    if (!over && object.awaited == 0) {   // only bytes are awaited: now they come
+      land_bulk(*w.block, addresses[i]);
+      object = Object::unpack(load(w, addresses[i]));
+      over = is_over();
+    }
     done |= static_cast<std::uint32_t>(over) << i;
     tell_races(w, op, addresses, i, AccessKind::load, over ? order : Order::relaxed);
   });
@@ -198,6 +207,21 @@ Flow run_copy_arrive(Warp& w, const Op& op, std::uint32_t mask) {
 }
 
 }  // namespace
+
+void complete_bytes(const BulkCopy& copy) {
+  std::uint64_t bits = 0;
+  std::byte* at = copy.block->shared.data() + copy.barrier;
+  std::memcpy(&bits, at, 8);
+  Object object = Object::unpack(bits);
+  object.transit -= static_cast<std::int32_t>(copy.bytes);
+  object.complete_if_due();
+  bits = object.pack();
+  std::memcpy(at, &bits, 8);
+  ++copy.issuer->launch->stores;
+  LaneAddresses addresses{};
+  addresses[copy.lane] = copy.barrier;
+  tell_races(copy.issuer->warps[copy.warp], *copy.op, addresses, copy.lane, AccessKind::atomic, Order::release);
+}
 
 MbarrierKind mbarrier_kind(std::string_view form) {
   static constexpr std::pair<std::string_view, MbarrierKind> kKinds[] = {

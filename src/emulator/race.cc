@@ -1,7 +1,9 @@
 #include "emulator/race.h"
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "emulator/lanes.h"
 #include "emulator/race_engine.h"
 
 namespace kforge::emulator {
@@ -51,8 +53,27 @@ struct RaceDetector::Impl {
   RaceStats stats;
   std::uint64_t cap = 0;
   std::uint32_t index = 0;
-  bool epochs = false;
+  bool epochs = false, async_proxy = false;
+  std::uint32_t threads = 0;
+  std::unordered_map<const BlockRaces*, ProxyWatch> proxies;   // RaceMode::async_proxy: of resident blocks
+  ProxyWatch* proxy(const BlockRaces* block) {
+    const auto found = proxies.find(block);
+    return found == proxies.end() ? nullptr : &found->second;
+  }
 };
+
+namespace {
+
+void tell_proxy(ProxyWatch& watch, const RaceAccess& access, bool by_async_proxy) {
+  if (access.kind == AccessKind::load) return;
+  for_lanes(access.mask, [&](std::uint32_t lane) {
+    const std::uint64_t at = (*access.addresses)[lane];
+    if (by_async_proxy) watch.wrote_by_async_proxy(at, access.bytes);
+    else watch.wrote(at, access.bytes, access.warp * 32 + lane, access.location);
+  });
+}
+
+}  // namespace
 
 RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes, std::uint32_t index) : impl_(std::make_unique<Impl>()) {
   impl_->cap = max_shadow_bytes;
@@ -64,6 +85,9 @@ void RaceDetector::set_max_shadow_bytes(std::uint64_t bytes) { impl_->cap = byte
 
 void RaceDetector::begin_launch(const RaceMode& mode, std::uint32_t threads_per_block) {
   end_launch();
+  impl_->proxies.clear();
+  impl_->async_proxy = mode.async_proxy;
+  impl_->threads = threads_per_block;
   impl_->epochs = !mode.needs_vector_clocks();
   engine_ = impl_->epochs ? make_epoch_engine(threads_per_block, impl_->log, impl_->stats, impl_->cap, impl_->index)
                           : make_clock_engine(threads_per_block, mode.relaxed_flags, impl_->log, impl_->stats, impl_->cap, impl_->index);
@@ -75,11 +99,25 @@ void RaceDetector::end_launch() {
 }
 
 BlockRaces* RaceDetector::begin_block(std::uint32_t linear_block, std::uint32_t shared_bytes) {
-  return engine_->begin_block(linear_block, shared_bytes);
+  BlockRaces* block = engine_->begin_block(linear_block, shared_bytes);
+  if (impl_->async_proxy) impl_->proxies.emplace(block, ProxyWatch(shared_bytes, impl_->threads));
+  return block;
 }
-void RaceDetector::end_block(BlockRaces* block) { engine_->end_block(block); }
+void RaceDetector::end_block(BlockRaces* block) {
+  impl_->proxies.erase(block);
+  engine_->end_block(block);
+}
 void RaceDetector::access(const RaceAccess& access) {
-  if (access.mask != 0) engine_->access(access);
+  if (access.mask == 0) return;
+  if (impl_->async_proxy && access.allocation == nullptr)
+    if (ProxyWatch* watch = impl_->proxy(access.block)) tell_proxy(*watch, access, false);
+  engine_->access(access);
+}
+void RaceDetector::async_access(const RaceAccess& access) {
+  if (access.mask == 0) return;
+  if (access.allocation == nullptr)
+    if (ProxyWatch* watch = impl_->proxy(access.block)) tell_proxy(*watch, access, true);
+  engine_->access(access);
 }
 bool RaceDetector::access_shape(const ShapedAccess& access) { return engine_->access_shape(access); }
 void RaceDetector::replay_reads(BlockRaces* block) { engine_->replay_reads(block); }
@@ -102,6 +140,13 @@ void RaceDetector::release(BlockRaces* block, std::uint32_t warp, std::uint32_t 
 }
 void RaceDetector::acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
   engine_->acquire(block, warp, mask, key, scope);
+}
+void RaceDetector::proxy_fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) {
+  if (ProxyWatch* watch = impl_->proxy(block)) for_lanes(mask, [&](std::uint32_t lane) { watch->fence(warp * 32 + lane); });
+}
+std::optional<UnfencedWrite> RaceDetector::unfenced_write(const BlockRaces* block, std::uint32_t thread, std::uint64_t offset, std::uint64_t bytes) const {
+  const ProxyWatch* watch = impl_->proxy(block);
+  return watch == nullptr || bytes == 0 ? std::nullopt : watch->find(offset, bytes, thread);
 }
 bool RaceDetector::found_any() const { return !impl_->log.empty(); }
 bool RaceDetector::uses_epochs() const { return impl_->epochs; }

@@ -25,11 +25,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "emulator/memory.h"
+#include "emulator/race_proxy.h"
 #include "emulator/request.h"
 #include "ptx/module.h"
 
@@ -41,6 +43,7 @@ struct RaceMode {
   bool fences = false;               // membar, fence, and any ld/st/atom/red with .acquire/.release/.acq_rel/.sc
   bool partial_warp_syncs = false;   // bar.warp.sync whose mask is not the constant -1
   bool sync_objects = false;         // mbarrier and other instructions that the executor reports by release()/acquire()
+  bool async_proxy = false;          // bulk copies and wgmma: what proxy fences order is watched
   bool relaxed_flags = false;        // strong stores and strong loads (not atomics) outside shared memory
   bool needs_vector_clocks() const { return named_barriers || fences || partial_warp_syncs || sync_objects || relaxed_flags; }
 };
@@ -141,6 +144,7 @@ class RaceDetector {
   void end_block(BlockRaces* block);       // all its threads exited; the handle is dead
 
   void access(const RaceAccess& access);
+  void async_access(const RaceAccess& access);   // of a bulk copy or wgmma: through the async proxy
   // The short way of the same. False: nothing was done, and access() must be told; true: there is no race.
   bool access_shape(const ShapedAccess& access);
   void replay_reads(BlockRaces* block);   // the log of BlockRaces::reads is full
@@ -164,6 +168,11 @@ class RaceDetector {
   // acquire: it comes out. E.g. mbarrier.arrive releases, a successful test_wait/try_wait acquires, and so do cluster barriers.
   void release(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
   void acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
+
+  // fence.proxy.async by the lanes, for shared memory.
+  void proxy_fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask);
+  // What the thread may not read of the block's shared memory through the async proxy; nullopt: nothing, or it is not watched.
+  std::optional<UnfencedWrite> unfenced_write(const BlockRaces* block, std::uint32_t thread, std::uint64_t offset, std::uint64_t bytes) const;
 
   std::vector<Race> take_races();
   bool found_any() const;          // races not yet taken

@@ -174,7 +174,7 @@ bool Run::control(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::exit: thread.state = State::exited; return true;
     case Exec::trap: case Exec::brkpt: fail("trap"); return true;
     case Exec::shfl: case Exec::vote: case Exec::match: case Exec::redux: case Exec::elect: case Exec::activemask: case Exec::bar_warp_sync: case Exec::ldmatrix:
-    case Exec::stmatrix: case Exec::movmatrix: case Exec::mma: case Exec::wmma_load: case Exec::wmma_store: case Exec::wmma_mma:
+    case Exec::stmatrix: case Exec::movmatrix: case Exec::mma: case Exec::wgmma: case Exec::wmma_load: case Exec::wmma_store: case Exec::wmma_mma:
       thread.state = State::at_warp;
       return true;
     case Exec::bar_sync: case Exec::bar_arrive: case Exec::bar_red: arrive(thread, in, exec); return true;
@@ -198,6 +198,8 @@ void Run::execute(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::suld: case Exec::sust: case Exec::sured: surface(thread, in, exec); break;
     case Exec::cp_async: copy_async(thread, in); break;
     case Exec::mbarrier: case Exec::mbarrier_update: mbarrier(thread, in); break;
+    case Exec::cp_async_bulk: copy_bulk(thread, in); break;
+    case Exec::cp_async_bulk_commit: case Exec::cp_async_bulk_wait: case Exec::wgmma_fence: case Exec::wgmma_commit: case Exec::wgmma_wait: case Exec::setmaxnreg:
     case Exec::cp_async_commit: case Exec::cp_async_wait: case Exec::membar: case Exec::fence: case Exec::fence_proxy: case Exec::nanosleep:
     case Exec::pmevent: case Exec::prefetch: case Exec::discard: case Exec::griddepcontrol: case Exec::nop: break;
     default: pure(thread, in, exec);

@@ -3,7 +3,7 @@
 // in lockstep, no masks. A thread runs until it exits or waits for others; warp and block operations are done when all that
 // they wait for have come.
 //
-// Not here: TMA, clusters, device runtime calls, and grids whose blocks wait for one another.
+// Not here: clusters of several blocks, device runtime calls, and grids whose blocks wait for one another.
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "emulator/matrix_shape.h"
+#include "emulator/reference_engine_matrix.h"
 #include "emulator/reference_engine_thread.h"
 
 namespace kforge::emulator::reference {
@@ -120,29 +121,9 @@ std::uint64_t integer_dot(const Instruction& in, Type a_type, Type b_type, const
   return static_cast<std::uint64_t>(in.mods.satfinite ? std::clamp(sum, lowest(Type::s32), highest(Type::s32)) : sum);
 }
 
-struct MmaTypes { Type d, a, b, c; };
 MmaTypes types_of(const Instruction& in) {
   if (in.type3 != Type::none) return {in.type, in.type2, in.type3, in.type4};
   return {in.type, Type::f16, Type::f16, in.type2};
-}
-
-std::uint64_t one_element(const Instruction& in, const MmaTypes& types, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b, std::uint64_t c) {
-  if (types.a == Type::f64) {
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      const std::uint64_t x[3] = {a[k], b[k], c};
-      c = fused(x[0], x[1], x[2], format_of(Type::f64), in.mods.rounding);
-      if (!is_nan(c, format_of(Type::f64))) continue;
-      c = 0xfff8000000000000u;
-      for (const std::size_t i : {0u, 2u, 1u})
-        if (is_nan(x[i], format_of(Type::f64))) c = x[i] | std::uint64_t{1} << 51;
-    }
-    return c;
-  }
-  if (!ptx::is_float(types.a)) return integer_dot(in, types.a, types.b, a, b, c);
-  std::vector<float> x, y;
-  for (const std::uint64_t bits : a) x.push_back(float_of(bits, types.a));
-  for (const std::uint64_t bits : b) y.push_back(float_of(bits, types.b));
-  return dot(types.a, types.b, types.d, x, y, float_of(c, types.c));
 }
 
 // The column of each element of a row of mma.sp's A (9.7.14.6.1). word(t): the metadata of thread t of the row's quad.
@@ -174,6 +155,25 @@ using Matrix = std::vector<std::vector<std::uint64_t>>;
 Matrix matrix_of(std::size_t rows, std::size_t columns) { return Matrix(rows, std::vector<std::uint64_t>(columns)); }
 
 }  // namespace
+
+std::uint64_t one_element(const Instruction& in, const MmaTypes& types, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b, std::uint64_t c) {
+  if (types.a == Type::f64) {
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const std::uint64_t x[3] = {a[k], b[k], c};
+      c = fused(x[0], x[1], x[2], format_of(Type::f64), in.mods.rounding);
+      if (!is_nan(c, format_of(Type::f64))) continue;
+      c = 0xfff8000000000000u;
+      for (const std::size_t i : {0u, 2u, 1u})
+        if (is_nan(x[i], format_of(Type::f64))) c = x[i] | std::uint64_t{1} << 51;
+    }
+    return c;
+  }
+  if (!ptx::is_float(types.a)) return integer_dot(in, types.a, types.b, a, b, c);
+  std::vector<float> x, y;
+  for (const std::uint64_t bits : a) x.push_back(float_of(bits, types.a));
+  for (const std::uint64_t bits : b) y.push_back(float_of(bits, types.b));
+  return dot(types.a, types.b, types.d, x, y, float_of(c, types.c));
+}
 
 std::uint64_t Run::fragment(Thread& thread, const Operand& operand, Type type, std::size_t i) {
   const std::size_t e = per_register(type);
@@ -296,6 +296,7 @@ void Run::move_tile(std::vector<Thread*>& lanes, const Instruction& in, bool loa
 void Run::matrix(std::vector<Thread*>& lanes, const Instruction& in, Exec exec) {
   if (lanes.size() != 32) return fail("a matrix operation by part of a warp");
   switch (exec) {
+    case Exec::wgmma: return warpgroup_product(lanes, in);
     case Exec::mma: case Exec::wmma_mma: return multiply(lanes, in, exec == Exec::wmma_mma);
     case Exec::ldmatrix: case Exec::stmatrix: return move_matrices(lanes, in, exec == Exec::ldmatrix);
     case Exec::wmma_load: case Exec::wmma_store: return move_tile(lanes, in, exec == Exec::wmma_load);

@@ -27,7 +27,7 @@ bool Run::release_warps() {
       const Instruction& in = at(block_.threads[i]);
       const Exec exec = exec_of(in);
       const auto mask_of = [&](Thread& thread) {
-        return exec == Exec::activemask ? 0 : is_matrix(exec) ? 0xffffffffu : static_cast<std::uint64_t>(value(thread, in.operands.back(), Type::b32));
+        return exec == Exec::activemask ? 0 : is_matrix(exec) || exec == Exec::wgmma ? 0xffffffffu : static_cast<std::uint64_t>(value(thread, in.operands.back(), Type::b32));
       };
       const std::uint64_t wanted = mask_of(block_.threads[i]);
       std::vector<Thread*> lanes;
@@ -86,7 +86,7 @@ std::uint64_t reduced(const Instruction& in, const std::vector<std::uint64_t>& v
 void Run::collective(std::vector<Thread*>& lanes, const Instruction& in, Exec exec) {
   std::uint64_t here = 0;
   for (const Thread* thread : lanes) here |= std::uint64_t{1} << thread->lane();
-  if (is_matrix(exec)) return matrix(lanes, in, exec);
+  if (is_matrix(exec) || exec == Exec::wgmma) return matrix(lanes, in, exec);
   if (exec == Exec::shfl) return shuffle(lanes, in);
   if (exec == Exec::bar_warp_sync) return;
   std::vector<std::uint64_t> values;

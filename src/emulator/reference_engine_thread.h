@@ -105,6 +105,12 @@ class Run {
   void is_space(Thread& thread, const ptx::Instruction& in);
   void copy_async(Thread& thread, const ptx::Instruction& in);
 
+  // reference_engine_bulk.cc
+  void copy_bulk(Thread& thread, const ptx::Instruction& in);
+  std::byte* locate_stretch(Thread& thread, const ptx::Instruction& in, const ptx::Operand& operand, std::uint64_t bytes);
+  void copy_box(Thread& thread, const ptx::Instruction& in);
+  void count_bytes(Thread& thread, const ptx::Instruction& in, const ptx::Operand& barrier, std::uint64_t bytes);
+
   // reference_engine_texture.cc
   void texture(Thread& thread, const ptx::Instruction& in);
   void query(Thread& thread, const ptx::Instruction& in);
@@ -126,6 +132,7 @@ class Run {
   void multiply(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool is_wmma);
   void move_matrices(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool load);
   void move_tile(std::vector<Thread*>& lanes, const ptx::Instruction& in, bool load);
+  void warpgroup_product(std::vector<Thread*>& lanes, const ptx::Instruction& in);   // reference_engine_wgmma.cc
   std::uint64_t fragment(Thread& thread, const ptx::Operand& operand, ptx::Type type, std::size_t i);
 
   const ptx::Module& module_;

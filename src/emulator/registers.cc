@@ -20,11 +20,12 @@ constexpr Exec kNoResult[] = {
     Exec::st, Exec::red, Exec::bra, Exec::brx, Exec::call, Exec::ret, Exec::exit, Exec::trap, Exec::brkpt, Exec::pmevent,
     Exec::nanosleep, Exec::bar_sync, Exec::bar_arrive, Exec::bar_warp_sync, Exec::barrier_cluster, Exec::membar, Exec::fence,
     Exec::fence_proxy, Exec::prefetch, Exec::discard, Exec::cp_async, Exec::cp_async_commit, Exec::cp_async_wait,
+    Exec::cp_async_bulk, Exec::cp_async_bulk_commit, Exec::cp_async_bulk_wait, Exec::wgmma_fence, Exec::wgmma_commit, Exec::wgmma_wait,
     Exec::mbarrier_update, Exec::stmatrix, Exec::wmma_store, Exec::griddepcontrol, Exec::setmaxnreg, Exec::nop, Exec::unsupported,
     Exec::stackrestore, Exec::sust, Exec::sured,
 };
 constexpr Exec kAcrossLanes[] = {
-    Exec::mbarrier, Exec::shfl, Exec::vote, Exec::match, Exec::redux, Exec::elect, Exec::ldmatrix, Exec::movmatrix, Exec::mma,
+    Exec::mbarrier, Exec::shfl, Exec::vote, Exec::match, Exec::redux, Exec::elect, Exec::ldmatrix, Exec::movmatrix, Exec::mma, Exec::wgmma,
     Exec::wmma_load, Exec::wmma_mma, Exec::ld, Exec::ldu, Exec::atom, Exec::bar_red, Exec::mov_pack, Exec::call,
     Exec::set, Exec::setp, Exec::testp, Exec::isspacep, Exec::alloca_, Exec::stacksave, Exec::tex, Exec::suld, Exec::tex_query, Exec::cvt_pack, Exec::addc, Exec::subc, Exec::madc,
 };
@@ -184,6 +185,7 @@ void visit_registers(const ptx::Instruction& instruction, const Visit& visit) {
     if (instruction.call->pointer != ptx::kNoRegister) visit(instruction.call->pointer, false);
     for (const ptx::Operand& returned : instruction.call->returns) visit_operand(returned, true, visit);
   }
+  if (family(instruction) == Exec::wgmma) visit_operand(instruction.operands[0], false, visit);   // sums are added to
   if (!instruction.operands.empty()) visit_operand(instruction.operands[0], result, visit);
 }
 

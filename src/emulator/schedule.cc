@@ -19,6 +19,7 @@
 #include <deque>
 #include <random>
 
+#include "emulator/bulk_ops.h"
 #include "emulator/handlers.h"
 #include "emulator/hang.h"
 #include "emulator/run_warp.h"
@@ -200,6 +201,7 @@ class Grid {
     }
     std::erase_if(blocks_, [&](std::unique_ptr<Block>& block) {
       if (block->live_warps != 0) return false;
+      end_bulk(*block);
       if (block->races != nullptr) launch_.races->end_block(block->races);
       moved = true;
       // Starting a small block from nothing costs as much as running it. What observers keep with a block is not taken over.

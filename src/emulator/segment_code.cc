@@ -32,6 +32,7 @@ bool ends_segment(const Op& op) {
     case Exec::bra: case Exec::brx: case Exec::call: case Exec::ret: case Exec::exit: case Exec::trap: case Exec::brkpt:
     case Exec::bar_sync: case Exec::bar_arrive: case Exec::bar_red: case Exec::bar_warp_sync: case Exec::barrier_cluster: case Exec::nanosleep:
       return true;
+    case Exec::wgmma_wait: return true;
     case Exec::mbarrier: return static_cast<MbarrierKind>(op.target) == MbarrierKind::wait;
     default: return false;
   }

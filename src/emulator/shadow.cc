@@ -129,7 +129,7 @@ void materialise(Allocation& allocation) {
 
 std::string_view name(ShadowSpace space) {
   constexpr std::string_view kNames[] = {"shared memory", "local memory", "global memory", "a parameter",
-                                         "shared memory that a copy was on its way to", "a register"};
+                                         "shared memory that a copy was on its way to", "a register", "a register that wgmma was writing"};
   return kNames[static_cast<std::size_t>(space)];
 }
 

@@ -33,8 +33,9 @@ namespace kforge::emulator {
 // Index into an OriginTable; 0 is "none known".
 using OriginId = std::uint32_t;
 
-// register_file: of a register that was never written; `location` is then that of the store. in_flight: shared memory that an asynchronous copy had not reached yet. That is reported where it is read (safety.async).
-enum class ShadowSpace : std::uint8_t { shared, local, global, parameter, in_flight, register_file };
+// register_file: of a register that was never written; `location` is then that of the store. in_flight: shared memory that an asynchronous copy had not reached yet. That is reported where it is read (safety.async),
+// and so is accumulator: a register that wgmma may still be writing.
+enum class ShadowSpace : std::uint8_t { shared, local, global, parameter, in_flight, register_file, accumulator };
 std::string_view name(ShadowSpace space);  // "shared memory", ...
 
 
@@ -94,6 +95,7 @@ class WarpShadow {
   void assign(std::size_t index, const UndefinedBytes& value, std::uint32_t mask);
   // True while any register holds an undefined byte. O(1).
   bool any() const { return undefined_registers_ != 0; }
+  std::size_t size() const { return registers_.size(); }
 
  private:
   std::vector<UndefinedBytes> registers_;

@@ -138,6 +138,7 @@ std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear, std::un
   }
   if (block->warps.empty()) block->warps = std::vector<Warp>(warps);
   block->live_warps = warps;
+  block->warpgroup_reads.resize((warps + 3) / 4);
   for (std::uint32_t k = 0; k < warps; ++k) start_warp(launch, *block, block->warps[k], k);
   return block;
 }

@@ -38,7 +38,7 @@ bool is_independent(const Op& op) {
     if (opcode.starts_with(root)) return false;
   const Exec exec = family(in);
   const bool in_block = in.mods.space == ptx::Space::shared || in.mods.space == ptx::Space::local || in.mods.space == ptx::Space::param;
-  const bool atomic = exec == Exec::atom || exec == Exec::red;
+  const bool atomic = exec == Exec::atom || exec == Exec::red || (exec == Exec::cp_async_bulk && in.mods.atom_op != ptx::AtomOp::none);
   const bool strong = in.mods.order != ptx::Order::none && in.mods.order != ptx::Order::weak;
   if ((atomic || strong) && !in_block) return false;
   if (exec == Exec::call && (op.call == nullptr || op.call->intrinsic != 0 || op.call->indirect)) return false;

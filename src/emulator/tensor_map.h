@@ -44,4 +44,8 @@ std::uint32_t tensor_element_bytes(int type);
 // ranges of dimensions, boxes and element strides, inner box against the swizzle's width.
 bool encode_tiled(TensorMap& map, const TiledDescription& wanted);
 
+// Where a swizzle puts the byte at a shared-memory address (PTX manual, "Swizzling modes"): within spans of 32, 64 or 128 bytes (CUtensorMapSwizzle
+// 1, 2, 3) the number of the 16-byte piece is combined with the address bits from 7 on.
+inline Address swizzled(Address address, std::uint32_t swizzle) { return address ^ ((address >> 7 & ((1u << swizzle) - 1)) << 4); }
+
 }  // namespace kforge::emulator

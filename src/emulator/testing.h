@@ -16,7 +16,7 @@ namespace kforge::emulator {
 
 class TestDevice {
  public:
-  TestDevice() : device(sheet()) {}
+  explicit TestDevice(const hardware::DataSheet& own = sheet()) : device(own) {}
 
   static hardware::DataSheet sheet() {
     hardware::DataSheet sheet;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "emulator/bulk_ops.h"
 #include "emulator/handlers.h"
 #include "emulator/matrix_ops.h"
 #include "emulator/registers.h"
@@ -51,7 +52,7 @@ const UndefinedBytes* undefined_of(const Warp& w, const Operand& operand) {
 // The line of the finding is that of the load that first read the bytes; without one, that of the use.
 void report_use(Warp& w, const Op& op, std::uint32_t lanes, OriginId origin_id, UndefinedUse use) {
   const Origin& origin = (*w.launch->origins)[origin_id];
-  if (origin_id != 0 && origin.space == ShadowSpace::in_flight) return;   // reported where it was read
+  if (origin_id != 0 && (origin.space == ShadowSpace::in_flight || origin.space == ShadowSpace::accumulator)) return;   // reported where it was read
   const std::uint32_t location = origin_id != 0 ? origin.location : op.location;
   evidence::Violation* v = w.launch->violations->add("safety.uninitialised", use == UndefinedUse::address ? "uninitialised-address" : "uninitialised-branch",
                                                      w.launch->kernel->info.name, location);
@@ -73,25 +74,27 @@ OriginId add_origin(Warp& w, const Op& op, ShadowSpace space, std::uint64_t addr
 }
 
 // The copy that is on its way to the byte, of any warp of the block.
-const PendingCopy* copy_in_flight(const Block& block, std::uint64_t offset) {
+const Op* copy_in_flight(const Block& block, std::uint64_t offset) {
   for (const Warp& warp : block.warps)
     for (const PendingCopy& copy : warp.pending_copies)
       for (std::uint32_t rest = copy.mask; rest != 0; rest &= rest - 1)
-        if (offset - copy.to[static_cast<std::size_t>(std::countr_zero(rest))] < copy.op->bytes) return &copy;
-  return nullptr;
+        if (offset - copy.to[static_cast<std::size_t>(std::countr_zero(rest))] < copy.op->bytes) return copy.op;
+  const BulkCopy* bulk = bulk_in_flight(block, offset);
+  return bulk != nullptr ? bulk->op : nullptr;
 }
 
 // Reading shared memory that a copy has not reached: a fault whatever becomes of the value. True when the first unwritten
 // byte is of that kind.
 bool report_in_flight(Warp& w, const Op& op, const Request& request) {
   const auto first = w.block->shared_shadow.first_unwritten(request.addresses, request.mask, request.bytes);
-  const PendingCopy* copy = first ? copy_in_flight(*w.block, first->offset) : nullptr;
+  const Op* copy = first ? copy_in_flight(*w.block, first->offset) : nullptr;
   if (copy == nullptr) return false;
   report(w, op, 1u << first->lane, "safety.async", "read-in-flight", [&](evidence::Violation& v) {
-    v.other = w.launch->where(copy->op->location);
+    v.other = w.launch->where(copy->location);
     v.message = fmt::format("reads shared memory offset {} while an asynchronous copy may still be on its way there", first->offset);
     v.measured = "a read of bytes in flight";
-    v.required = "the issuing threads wait for their copies (cp.async.wait_group or wait_all), and a barrier follows, before others read";
+    v.required = family(*copy->source) == Exec::cp_async_bulk ? "every reader waits for the phase of the mbarrier that counts the copy's bytes (arrive.expect_tx, then try_wait)"
+                                                              : "the issuing threads wait for their copies (cp.async.wait_group or wait_all), and a barrier follows, before others read";
   });
   return true;
 }
@@ -154,6 +157,13 @@ const UndefinedBytes* undefined_operand(const Warp& w, const Operand& operand) {
 void assign_undefined(Warp& w, const Operand& operand, const UndefinedBytes& value, std::uint32_t mask) {
   if (w.frame->shadow == nullptr && value.any() == 0) return;
   assign(w, operand, value, mask);
+  update_tainted(w);
+}
+void clear_undefined(Warp& w, const std::function<bool(const UndefinedBytes&)>& defines) {
+  if (w.frame->shadow == nullptr) return;
+  WarpShadow& shadow = *w.frame->shadow;
+  for (std::size_t i = 0; i < shadow.size(); ++i)
+    if (shadow[i].any() != 0 && defines(shadow[i])) shadow.assign(i, {}, kFullMask);
   update_tainted(w);
 }
 OriginId undefined_origin(Warp& w, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane) { return add_origin(w, op, space, address, lane); }
@@ -434,7 +444,27 @@ void propagate_pack_op(Warp& w, const Op& op, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < vector.elements.size(); ++e) assign(w, vector.elements[e], propagate_unpack({&whole, nullptr}, e, op.bytes), mask);
 }
 
-bool moves_no_data(Exec exec) { return is_matrix(exec) || exec == Exec::tex || exec == Exec::suld || exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+bool moves_no_data(Exec exec) { return is_matrix(exec) || exec == Exec::wgmma || exec == Exec::tex || exec == Exec::suld || exec == Exec::ld || exec == Exec::ldu || exec == Exec::atom || exec == Exec::call || exec == Exec::ret || !writes_first_operand(exec); }
+
+// Sums of wgmma may be copied (compilers do, and assemble it to nothing) and added to by wgmma; anything else must wait.
+void check_accumulators(Warp& w, const Op& op, Exec exec, std::uint32_t mask) {
+  if (w.wgmma.pending.empty() || exec == Exec::mov || exec == Exec::mov_pack || exec == Exec::wgmma) return;
+  const auto check = [&](const Operand& operand) {
+    const UndefinedBytes* value = undefined_of(w, operand);
+    if (value == nullptr || (value->any() & mask) == 0 || (*w.launch->origins)[value->origin].space != ShadowSpace::accumulator) return;
+    report(w, op, value->any() & mask, "safety.async", "accumulator-in-flight", [&](evidence::Violation& v) {
+      v.other = (*w.launch->origins)[value->origin].where;
+      v.message = "uses a sum that wgmma may still be writing";
+      v.measured = "a register of a wgmma.mma_async that was not waited for";
+      v.required = "wgmma.commit_group, and wgmma.wait_group for it, before its sums are used";
+    });
+  };
+  const auto check_all = [&](const Operand& operand) {
+    check(operand);
+    for (const Operand& element : operand.elements) check(element);
+  };
+  for (std::size_t k = writes_first_operand(exec) ? 1 : 0; k < op.source->operands.size(); ++k) check_all(op.source->operands[k]);
+}
 
 }  // namespace
 
@@ -446,6 +476,7 @@ Flow run_tainted(Warp& w, const Op& op, std::uint32_t mask, Handler handler) {
     if ((guard.any() & w.active) != 0) report_use(w, op, guard.any() & w.active, guard.origin, UndefinedUse::branch);
   }
   if (mask == 0) return Flow::next;
+  check_accumulators(w, op, exec, mask);
   if (w.frame->shadow == nullptr || moves_no_data(exec) || in.operands.empty()) return handler(w, op, mask);
   Frame* frame = w.frame;
   if (exec == Exec::mov_pack) {

@@ -4,6 +4,8 @@
 // Everything here returns at once while the warp holds no undefined byte (Warp::tainted is false) and memory is written.
 #pragma once
 
+#include <functional>
+
 #include "emulator/access.h"
 
 namespace kforge::emulator {
@@ -29,6 +31,8 @@ void check_address(Warp& warp, const Op& op, std::size_t k, std::uint32_t mask);
 // For instructions that carry undefined bytes by rules of their own (matrices). Null: all defined.
 const UndefinedBytes* undefined_operand(const Warp& warp, const ptx::Operand& operand);
 void assign_undefined(Warp& warp, const ptx::Operand& operand, const UndefinedBytes& value, std::uint32_t mask);
+// All registers of the running frame whose undefined bytes `defines` knows to be written now.
+void clear_undefined(Warp& warp, const std::function<bool(const UndefinedBytes&)>& defines);
 OriginId undefined_origin(Warp& warp, const Op& op, ShadowSpace space, std::uint64_t address, std::uint32_t lane);
 // Whether the first unwritten byte is one that a copy is on its way to: then that is reported.
 bool report_read_in_flight(Warp& warp, const Op& op, const Request& request);

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "emulator/barrier_watch.h"
+#include "emulator/bulk_copy.h"
 #include "emulator/code.h"
 #include "emulator/lanes.h"
 #include "emulator/shadow.h"
+#include "emulator/wgmma_state.h"
 
 namespace kforge::emulator {
 
@@ -94,6 +96,9 @@ struct Warp {
   std::uint32_t watch_count = 0, watch_next = 1;
   bool watching = false;
   bool visited = false;                 // ran a whole quantum since it last waited
+  std::vector<BulkCopy> bulk_stores;    // from shared memory, not waited for
+  std::array<std::uint32_t, 32> bulk_groups{};    // committed by each lane
+  WgmmaState wgmma;
 
   std::byte* at(Ref ref) const { return bases[static_cast<std::size_t>(ref.bank)] + ref.offset; }
   bool done() const { return live == 0; }
@@ -156,6 +161,8 @@ struct Block {
   std::uint32_t live_threads = 0;
   BlockRaces* races = nullptr;
   LoadTrace* trace = nullptr;   // of the block whose loads are recorded
+  std::vector<BulkCopy> bulk_loads;             // on their way into `shared`
+  std::vector<WarpgroupReads> warpgroup_reads;
 };
 
 }  // namespace kforge::emulator

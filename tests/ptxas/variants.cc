@@ -42,12 +42,15 @@ std::string immediate_of(const CompiledForm& form, const Spelt& spelt) {
     case Exec::setmaxnreg: return "64";
     case Exec::alloca_: return "16";
     case Exec::mma: return "0";   // mma.sp's selector
+    case Exec::wgmma: return "1";
     default: return spelt.has("mask") ? "0x10" : "3";
   }
 }
 
 // Registers of a coordinate vector by geometry; `in_space`: without the layer (gradients, offsets).
 std::size_t coordinate_count(const Spelt& spelt, bool in_space) {
+  for (std::size_t dims = 1; dims <= 5 && spelt.has("tensor"); ++dims)
+    if (spelt.has(fmt::format("{}d", dims))) return dims;
   if (spelt.has("1d") || (spelt.has("a1d") && in_space)) return 1;
   return spelt.has("2d") || spelt.has("a1d") || (spelt.has("a2d") && in_space) ? 2 : 4;
 }
@@ -57,6 +60,9 @@ std::size_t open_count(const CompiledForm& form, const Spelt& spelt, const Opera
   const Type own = spelt.types[0];
   if (form.form->exec == Exec::mov_pack) return 2;
   if (form.form->exec == Exec::tex) return coordinate_count(spelt, true);
+  if (form.form->exec == Exec::wgmma)
+    for (const std::string& word : spelt.words)
+      if (word.starts_with("m64n")) return static_cast<std::size_t>(std::stoi(word.substr(4))) / (own == Type::f16 ? 4 : 2);
   const bool tall = spelt.has("m32n8k16"), wide = spelt.has("m8n32k16");
   const bool sub_byte = spelt.has("m8n8k32") || spelt.has("m8n8k128");
   if (form.form->exec == Exec::wmma_load || form.form->exec == Exec::wmma_store) {
@@ -183,7 +189,7 @@ bool is_written(const CompiledForm& form) {
 }
 
 constexpr std::string_view kRegisters =
-    ".reg .pred %p<16>; .reg .b16 %h<24>; .reg .b32 %r<48>; .reg .b64 %rd<24>; .reg .b128 %q<8>; .reg .f32 %f<48>; .reg .f64 %fd<32>;";
+    ".reg .pred %p<16>; .reg .b16 %h<24>; .reg .b32 %r<160>; .reg .b64 %rd<24>; .reg .b128 %q<8>; .reg .f32 %f<48>; .reg .f64 %fd<32>;";
 
 }  // namespace
 
