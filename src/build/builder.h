@@ -57,6 +57,7 @@ struct CandidateRequest {
   std::string source;                 // path of the .cu
   Interface interface;
   int sm = 90;
+  std::string target;                 // build_candidate fills it in: target.h
   std::vector<std::string> flags;     // of the task, added to -O3 -std=c++17 -lineinfo
   Limits limits;
   CompileServer* server = nullptr;    // makes the same of it in less time, where many candidates of a kind are built

@@ -14,6 +14,7 @@
 #include "build/elf.h"
 #include "build/fatbin.h"
 #include "build/forbidden.h"
+#include "build/target.h"
 #include "build/wrapper.h"
 #include "evidence/plain_path.h"
 
@@ -27,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 std::vector<std::string> nvcc_arguments(const CandidateRequest& request, const Toolchain& tools, const std::string& include_folder) {
   std::vector<std::string> out = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none", "-compress-mode=none",
-      "-Xptxas", "-v", "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
+      "-Xptxas", "-v", "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.target)};
   if (!tools.host_compiler.ends_with("g++")) out.insert(out.end(), {"-ccbin", tools.host_compiler});
   out.insert(out.end(), request.flags.begin(), request.flags.end());
   out.insert(out.end(), {"-I", include_folder, "-MD", "-MF", "candidate.d", "--keep", "--keep-dir", ".", "candidate.cu", "-o", "candidate.so"});
@@ -37,7 +38,7 @@ std::vector<std::string> nvcc_arguments(const CandidateRequest& request, const T
 std::string request_key(const CandidateRequest& request, const Toolchain& tools, const std::string& source, const std::string& wrapper) {
   std::error_code ignored;
   Hasher hasher;
-  hasher.field("candidate").field(std::to_string(kWrapperVersion)).field(source).field(wrapper).field(std::to_string(request.sm));
+  hasher.field("candidate").field(std::to_string(kWrapperVersion)).field(source).field(wrapper).field(request.target);
   hasher.field(tools.nvcc).field(tools.version).field(tools.host_compiler).field(std::to_string(fs::file_size(tools.host_compiler, ignored)));
   for (const std::string& flag : request.flags) hasher.field(flag);
   hasher.field(fmt::format("{} {}", request.limits.seconds, request.limits.memory_bytes));   // a limit that was met may not be met by a larger one
@@ -234,7 +235,8 @@ Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools,
 
 }  // namespace
 
-Expected<Artefact> build_candidate(const CandidateRequest& request) {
+Expected<Artefact> build_candidate(const CandidateRequest& asked) {
+  CandidateRequest request = asked;
   const auto start = Clock::now();
   std::error_code error;
   if (!fs::is_regular_file(request.source, error)) return fail(ErrorCode::bad_input, "there is no candidate at " + request.source, {request.source});
@@ -245,6 +247,7 @@ Expected<Artefact> build_candidate(const CandidateRequest& request) {
   if (!cache) return Unexpected(cache.error());
   const auto text = read_file(source, 64ull << 20);
   if (!text) return Unexpected(text.error());
+  request.target = target_of(request.sm, *text);
   const std::string wrapper = candidate_wrapper(source, request.interface, *text), key = request_key(request, *tools, source, wrapper);
   const auto finish = [&](Artefact artefact) {
     for (Diagnostic& diagnostic : artefact.diagnostics) diagnostic.file = user_path(diagnostic.file, source);

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "build/builder.h"
 #include "build/compile.h"
+#include "build/target.h"
 
 namespace kforge::build {
 namespace {
@@ -115,7 +116,7 @@ Expected<NvrtcResult> compile_device_code(const std::string& source, int sm, con
   }
   std::error_code ignored;
   const std::filesystem::path toolkit = std::filesystem::canonical(find_nvrtc_library(), ignored).parent_path().parent_path();
-  std::vector<std::string> options = {fmt::format("--gpu-architecture=compute_{}", sm), "--std=c++17", "-lineinfo", "--include-path=" + std::filesystem::path(source).parent_path().string()};
+  std::vector<std::string> options = {fmt::format("--gpu-architecture=compute_{}", target_of(sm, *text)), "--std=c++17", "-lineinfo", "--include-path=" + std::filesystem::path(source).parent_path().string()};
   for (const std::filesystem::path& include : {toolkit / "include", toolkit.parent_path().parent_path() / "include", toolkit.parent_path().parent_path() / "include" / "cccl", toolkit / "include" / "cccl"}) {
     if (std::filesystem::is_directory(include, ignored)) options.push_back("--include-path=" + include.string());
   }

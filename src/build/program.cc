@@ -15,6 +15,7 @@
 #include "build/cache.h"
 #include "build/compile.h"
 #include "build/elf.h"
+#include "build/target.h"
 
 namespace kforge::build {
 namespace {
@@ -68,23 +69,28 @@ bool names_optimisation(const std::vector<std::string>& flags) {
 // One of the runtime's own error texts: a program that holds it holds the runtime.
 constexpr std::string_view kRuntimeText = "the provided PTX was compiled with an unsupported toolchain.";
 
-struct Plan { Toolchain tools; std::vector<std::string> sources, flags; };
+struct Plan {
+  Toolchain tools;
+  std::vector<std::string> sources, flags;
+  std::string target;   // of all sources: target.h
+};
 
 // -g: host lines, for the places of allocations. -O2: nvcc leaves host code as slow as -O0, and many programs compute their own
 // reference there. The rest is what nvcc does by itself.
 std::vector<std::string> common_arguments(const ProgramRequest& request, const Plan& plan) {
   std::vector<std::string> out = {plan.tools.nvcc, "-g", "-lineinfo", "-cudart", "shared", "-compress-mode=none"};
   if (!names_optimisation(plan.flags)) out.emplace_back("-O2");
-  if (!names_target(plan.flags)) out.push_back(fmt::format("-arch=sm_{}", request.sm));
+  const bool specific = plan.target != std::to_string(request.sm);   // -arch would make a plain version beside it
+  if (!names_target(plan.flags)) out.push_back(fmt::format(fmt::runtime(specific ? "-gencode=arch=compute_{0},code=[compute_{0},sm_{0}]" : "-arch=sm_{}"), plan.target));
   if (!plan.tools.host_compiler.ends_with("g++")) out.insert(out.end(), {"-ccbin", plan.tools.host_compiler});
   out.insert(out.end(), plan.flags.begin(), plan.flags.end());
   return out;
 }
 
-std::string request_key(const ProgramRequest& request, const Plan& plan) {
+std::string request_key(const Plan& plan) {
   std::error_code ignored;
   Hasher hasher;
-  hasher.field("program").field(std::to_string(kBuildVersion)).field(std::to_string(request.sm));
+  hasher.field("program").field(std::to_string(kBuildVersion)).field(plan.target);
   hasher.field(plan.tools.nvcc).field(std::to_string(fs::last_write_time(plan.tools.nvcc, ignored).time_since_epoch().count()));
   hasher.field(plan.tools.host_compiler).field(std::to_string(fs::file_size(plan.tools.host_compiler, ignored)));
   for (const std::string& source : plan.sources) hasher.field(source);
@@ -165,9 +171,13 @@ Expected<Program> build_program(const ProgramRequest& request) {
   if (!tools) return Unexpected(tools.error());
   const auto cache = Cache::open();
   if (!cache) return Unexpected(cache.error());
-  Plan plan{std::move(*tools), {}, absolute_flags(request.flags)};
-  for (const std::string& source : request.sources) plan.sources.push_back(fs::weakly_canonical(source, error).string());
-  const std::string key = request_key(request, plan);
+  Plan plan{std::move(*tools), {}, absolute_flags(request.flags), std::to_string(request.sm)};
+  for (const std::string& source : request.sources) {
+    plan.sources.push_back(fs::weakly_canonical(source, error).string());
+    const auto text = is_compiled(source) ? read_file(source, 64ull << 20) : Expected<std::string>(std::string());
+    if (text && target_of(request.sm, *text) != plan.target) plan.target = target_of(request.sm, *text);
+  }
+  const std::string key = request_key(plan);
   const auto finish = [&](const std::string& path, bool from_cache) {
     return Program{true, path, {}, from_cache, std::chrono::duration<double>(Clock::now() - start).count()};
   };
