@@ -36,10 +36,11 @@ Done read_gain(const TomlValue& value, Template& out, const Reading&) {
   out.expected_gain = *number;
   return {};
 }
+template <int Template::*kMember>
 Done read_sm(const TomlValue& value, Template& out, const Reading&) {
   auto number = task::read_number(value);
   if (!number) return Unexpected(number.error());
-  out.min_sm = static_cast<int>(*number);
+  out.*kMember = static_cast<int>(*number);
   return {};
 }
 
@@ -51,7 +52,8 @@ constexpr Field<Template> kTemplateFields[] = {
     {"dtypes", false, read_strings<&Template::dtypes>},
     {"rule", false, read_string<&Template::rule>},
     {"expected_gain", true, read_gain},
-    {"min_sm", false, read_sm},
+    {"min_sm", false, read_sm<&Template::min_sm>},
+    {"max_sm", false, read_sm<&Template::max_sm>},
 };
 
 template <class T, std::string T::*kMember>

@@ -2,7 +2,7 @@
 // mustache with typed parameters; bound to a task (template_binding.h) and given a value for each parameter it becomes a candidate.
 //
 //   [template]     title, summary, patterns (of the planner, "unknown" included), binder (a row of template_binding.cc), expected_gain
-//                  over a naive kernel; optional dtypes (of every tensor; none: any), min_sm, rule (of the knowledge base)
+//                  over a naive kernel; optional dtypes (of every tensor; none: any), min_sm, max_sm, rule (of the knowledge base)
 //   [[parameter]]  name, title, choices (integers), default
 //   [[constraint]] holds (task/expression.h, over the parameters, the binding's numbers at each measure size, and the sheet's numbers as
 //                  sheet_NAME), why
@@ -38,7 +38,7 @@ struct TemplateConstraint {
 struct Template {
   std::string name, title, summary, binder, rule;
   std::vector<std::string> patterns, dtypes;
-  int min_sm = 75;
+  int min_sm = 75, max_sm = 1000;   // max_sm: of instructions that later architectures do not have
   double expected_gain = 1;
   std::vector<TemplateParameter> parameters;
   std::vector<TemplateConstraint> constraints;

@@ -208,6 +208,7 @@ std::optional<Binding> bind_gemm_mma(const Computation& computation, const std::
   }
   if (operands[0] != operands[1] || (operands[0] != Dtype::f16 && operands[0] != Dtype::bf16)) return std::nullopt;
   bound->texts["mma_type"] = task::name(operands[0]);
+  bound->texts["tensor_map_type"] = operands[0] == Dtype::f16 ? "CU_TENSOR_MAP_DATA_TYPE_FLOAT16" : "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
   return bound;
 }
 

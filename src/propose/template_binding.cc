@@ -110,6 +110,10 @@ std::optional<Binding> bind_template(const Template& made, const Computation& co
     why = fmt::format("needs sm_{}", made.min_sm);
     return std::nullopt;
   }
+  if (sheet.sm() > made.max_sm) {
+    why = fmt::format("sm_{} lacks its instructions", sheet.sm());
+    return std::nullopt;
+  }
   if (!made.dtypes.empty())
     for (const auto& tensor : task.tensors)
       if (std::find(made.dtypes.begin(), made.dtypes.end(), task::name(tensor.dtype)) == made.dtypes.end()) {

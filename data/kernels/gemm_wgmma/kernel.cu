@@ -1,0 +1,269 @@
+// Blocks stay and take tiles of the product in turn. In each, a warpgroup of producers brings tiles of both operands into `stages` buffers of shared
+// memory, in spans of 128 bytes that are swizzled; {{consumers}} warpgroups of consumers multiply them from there (wgmma: sm_90a), 64 rows each, with sums
+// in registers. A buffer is handed over and back by a pair of mbarriers. One thread asks for whole tiles by tensor maps; operands whose rows
+// are no multiple of 16 bytes are brought by all producers, element by element, into the same places. The product leaves through
+// shared memory in vectors of rows, while the producers are at the next tile.
+{{{headers}}}
+
+#include <cuda.h>
+
+#include <cstring>
+
+namespace {
+
+using Real = {{{real}}};
+using In = {{{operand_type}}};
+constexpr int kConsumers = {{consumers}}, kThreads = 128 * (kConsumers + 1);
+constexpr int kTileM = 64 * kConsumers, kTileN = {{tile_n}}, kTileK = 64;      // of the product per block, and the depth of a buffer
+constexpr int kStages = {{stages}};
+constexpr int kGroup = {{group}};                                              // rows of tiles that are taken side by side
+constexpr bool kLeftAlong = {{left_along}}, kRightAlong = {{right_along}};     // an operand's rows run along the depth
+constexpr int kStream = 0;
+
+{{> pack}}
+
+{{> wgmma}}
+
+constexpr int kLeftBytes = kTileM * kTileK * 2, kRightBytes = kTileN * kTileK * 2, kStageBytes = kLeftBytes + kRightBytes;
+constexpr int kBoxBytes = 64 * kTileK * 2;             // of an operand whose rows run across the depth: 64 of them side by side
+// A part of the product on its way out: sixteen rows of a warp, padded so that lanes that store eight rows meet different banks.
+constexpr int kPart = 32, kOutPitch = kPart + 8, kOutBytes = kConsumers * 4 * 16 * kOutPitch * 4;
+constexpr int kSharedBytes = kStages * kStageBytes + kOutBytes + kStages * 16 + 1024;
+
+__device__ __forceinline__ unsigned shared_place(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ __forceinline__ void init_barrier(unsigned barrier, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory"); }
+__device__ __forceinline__ void expect(unsigned barrier, int bytes) { asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory"); }
+__device__ __forceinline__ void arrive(unsigned barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+__device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra AGAIN;\n}\n" ::"r"(barrier), "r"(parity) : "memory");
+}
+__device__ __forceinline__ void load_box(unsigned to, const CUtensorMap* map, int x, int y, int z, unsigned barrier) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier) : "memory");
+}
+
+// A tile of kAcross rows of an operand by kTileK of its depth, from the matrix of `across` by `depth`: element by element, zeros outside.
+template <bool kAlong, int kAcross>
+__device__ __forceinline__ void fill_tile(unsigned char* to, const In* __restrict__ from, long long first_across, long long first_depth, long long across, long long depth) {
+  constexpr int kUnits = kAcross * kTileK / 8;
+#pragma unroll 1
+  for (int unit = threadIdx.x; unit < kUnits; unit += 128) {
+    Pack<In, 8> eight = {};
+    unsigned char* place;
+    long long row, column, rows, columns;
+    if constexpr (kAlong) {
+      const int r = unit / 8, chunk = unit % 8;
+      place = to + r * 128 + (chunk ^ (r % 8)) * 16;
+      row = first_across + r, column = first_depth + chunk * 8, rows = across, columns = depth;
+    } else {
+      const int r = unit / 8 % kTileK, chunk = unit % 8, box = unit / (8 * kTileK);
+      place = to + box * kBoxBytes + r * 128 + (chunk ^ (r % 8)) * 16;
+      row = first_depth + r, column = first_across + box * 64 + chunk * 8, rows = depth, columns = across;
+    }
+    if (row < rows) {
+#pragma unroll
+      for (int e = 0; e < 8; ++e)
+        if (column + e < columns) eight.at[e] = from[row * columns + column + e];
+    }
+    memcpy(__builtin_assume_aligned(place, 16), &eight, 16);
+  }
+}
+
+// PTX manual, matrix descriptors: spans of 128 bytes, swizzled; offsets in units of 16 bytes.
+__device__ __forceinline__ unsigned long long describe(unsigned place, unsigned leading) {
+  return static_cast<unsigned long long>((place & 0x3ffff) >> 4) | static_cast<unsigned long long>(leading >> 4) << 16 | 64ull << 32 | 1ull << 62;
+}
+
+// kWidth elements of the product, at (row, column), to the output.
+template <int kWidth>
+__device__ __forceinline__ void finish(const float* sum, {{{kernel_parameters}}}, long long batch, long long row, long long column, long long row_count, long long column_count) {
+  [[maybe_unused]] const long long at = (batch * row_count + row) * column_count + column;
+  {{{epilogue_loads}}}
+  {{{out_pack}}}
+#pragma unroll
+  for (int e = 0; e < kWidth; ++e) {
+    {{{epilogue}}}
+  }
+  store<kWidth>({{out}} + at, {{out}}_pack);
+}
+
+constexpr int kOutSizes[] = {2{{#vector_pointers}}, static_cast<int>(sizeof({{{type}}})){{/vector_pointers}}};
+constexpr int widest_of() {
+  int widest = 2;
+  for (const int size : kOutSizes) widest = size > widest ? size : widest;
+  return widest;
+}
+constexpr int kOutWidth = 16 / widest_of();   // elements of an output vector: 16 bytes of the widest tensor
+
+struct Tiles {
+  unsigned down, across, batches;   // tiles of the product
+  __device__ __forceinline__ unsigned count() const { return down * across * batches; }
+  // kGroup rows of tiles side by side, column by column, so that what neighbouring blocks read stays in the L2.
+  __device__ __forceinline__ void at(unsigned tile, int& row, int& column, int& batch) const {
+    const unsigned per_batch = down * across, per_group = kGroup * across;
+    batch = static_cast<int>(tile / per_batch);
+    const unsigned rest = tile % per_batch, group = rest / per_group, inside = rest % per_group;
+    const unsigned height = down - group * kGroup < kGroup ? down - group * kGroup : kGroup;
+    row = static_cast<int>(group * kGroup + inside % height) * kTileM;
+    column = static_cast<int>(inside / height) * kTileN;
+  }
+};
+
+template <bool kVectors>
+__global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, long long depth, const Tiles tiles, const __grid_constant__ CUtensorMap left_map, const __grid_constant__ CUtensorMap right_map) {
+  extern __shared__ unsigned char raw[];
+  unsigned char* const shared = raw + ((1024 - (shared_place(raw) & 1023)) & 1023);
+  float* const out_parts = reinterpret_cast<float*>(shared + kStages * kStageBytes);
+  const unsigned buffers = shared_place(shared), full = buffers + kStages * kStageBytes + kOutBytes, empty = full + 8 * kStages;
+  const int warpgroup = threadIdx.x / 128;
+  const int steps = static_cast<int>((depth + kTileK - 1) / kTileK);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < kStages; ++s) {
+      init_barrier(full + 8 * s, kVectors ? 1 : 128);
+      init_barrier(empty + 8 * s, 4 * kConsumers);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+
+  int stage = 0;
+  unsigned phase = 0;
+  const auto advance = [&] {
+    if (++stage == kStages) stage = 0, phase ^= 1;
+  };
+  if (warpgroup == 0) {
+    if constexpr (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+    if (kVectors && threadIdx.x != 0) return;
+    for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+      int row, column, batch;
+      tiles.at(tile, row, column, batch);
+      for (int step = 0; step < steps; ++step) {
+        wait_for(empty + 8 * stage, phase ^ 1);
+        const unsigned barrier = full + 8 * stage, left_to = buffers + stage * kStageBytes, right_to = left_to + kLeftBytes;
+        if constexpr (kVectors) {
+          expect(barrier, kStageBytes);
+          if constexpr (kLeftAlong) load_box(left_to, &left_map, step * kTileK, row, batch, barrier);
+          else
+            for (int box = 0; box < kConsumers; ++box) load_box(left_to + box * kBoxBytes, &left_map, row + box * 64, step * kTileK, batch, barrier);
+          if constexpr (kRightAlong) load_box(right_to, &right_map, step * kTileK, column, batch, barrier);
+          else
+            for (int box = 0; box < kTileN / 64; ++box) load_box(right_to + box * kBoxBytes, &right_map, column + box * 64, step * kTileK, batch, barrier);
+        } else {
+          unsigned char* const left_place = shared + stage * kStageBytes;
+          fill_tile<kLeftAlong, kTileM>(left_place, {{left}} + batch * row_count * depth, row, static_cast<long long>(step) * kTileK, row_count, depth);
+          fill_tile<kRightAlong, kTileN>(left_place + kLeftBytes, {{right}} + batch * depth * column_count, column, static_cast<long long>(step) * kTileK, column_count, depth);
+          asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+          arrive(barrier);
+        }
+        advance();
+      }
+    }
+    return;
+  }
+
+  if constexpr (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+  const int own = warpgroup - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  float* const out_part = out_parts + (own * 4 + warp) * 16 * kOutPitch;
+  float sum[kTileN / 2];
+  for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+    int first_row, first_column, batch;
+    tiles.at(tile, first_row, first_column, batch);
+    int previous = 0;
+    for (int step = 0; step < steps; ++step) {
+      wait_for(full + 8 * stage, phase);
+      const unsigned left_from = buffers + stage * kStageBytes + own * kBoxBytes, right_from = buffers + stage * kStageBytes + kLeftBytes;
+      const unsigned long long left_matrix = describe(left_from, kLeftAlong ? 16 : kBoxBytes), right_matrix = describe(right_from, kRightAlong ? 16 : kBoxBytes);
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+      for (int d = 0; d < kTileK / 16; ++d) multiply<!kLeftAlong, !kRightAlong>(sum, left_matrix + d * (kLeftAlong ? 2 : 128), right_matrix + d * (kRightAlong ? 2 : 128), step > 0 || d > 0);
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      if (step > 0) {
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        if (lane == 0) arrive(empty + 8 * previous);
+      }
+      previous = stage;
+      advance();
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    if (lane == 0) arrive(empty + 8 * previous);
+
+    // Sum 4 j + i of a lane lies in row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2.
+#pragma unroll
+    for (int part = 0; part < kTileN / kPart; ++part) {
+#pragma unroll
+      for (int j = 0; j < kPart / 8; ++j) {
+        const float* const from = sum + (part * kPart / 8 + j) * 4;
+        float* const to = out_part + lane / 4 * kOutPitch + j * 8 + lane % 4 * 2;
+        *reinterpret_cast<float2*>(to) = make_float2(from[0], from[1]);
+        *reinterpret_cast<float2*>(to + 8 * kOutPitch) = make_float2(from[2], from[3]);
+      }
+      __syncwarp();
+      constexpr int kWidth = kVectors ? kOutWidth : 1;
+      constexpr int kUnits = kPart / kWidth, kRounds = kVectors ? 16 : 1;
+#pragma unroll kRounds
+      for (int unit = lane; unit < 16 * kUnits; unit += 32) {
+        const int r = unit / kUnits, c = unit % kUnits * kWidth;
+        const long long row = first_row + own * 64 + warp * 16 + r, column = first_column + part * kPart + c;
+        const float* const from = out_part + r * kOutPitch + c;
+        float own_sums[kWidth];
+        if constexpr (kWidth == 8) {
+          // Half of the lanes read their second four first: so eight lanes meet all banks.
+          const bool late = lane / 4 % 2 == 1;
+          const float4 a = *reinterpret_cast<const float4*>(from + (late ? 4 : 0)), b = *reinterpret_cast<const float4*>(from + (late ? 0 : 4));
+          const float4 low = late ? b : a, high = late ? a : b;
+          own_sums[0] = low.x, own_sums[1] = low.y, own_sums[2] = low.z, own_sums[3] = low.w, own_sums[4] = high.x, own_sums[5] = high.y, own_sums[6] = high.z, own_sums[7] = high.w;
+        } else if constexpr (kWidth == 4) {
+          const float4 a = *reinterpret_cast<const float4*>(from);
+          own_sums[0] = a.x, own_sums[1] = a.y, own_sums[2] = a.z, own_sums[3] = a.w;
+        } else {
+#pragma unroll
+          for (int e = 0; e < kWidth; ++e) own_sums[e] = from[e];
+        }
+        if (row < row_count && column < column_count) finish<kWidth>(own_sums, {{{arguments}}}, batch, row, column, row_count, column_count);
+      }
+      __syncwarp();
+    }
+  }
+}
+
+using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+// The matrices of a batch, `rows` rows of `columns` elements each; boxes of 64 columns.
+bool map_of(Encode encode, CUtensorMap& map, const In* data, long long batches, long long rows, long long columns, int box_rows) {
+  const cuuint64_t extents[3] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows), static_cast<cuuint64_t>(batches)};
+  const cuuint64_t strides[2] = {static_cast<cuuint64_t>(columns) * 2, static_cast<cuuint64_t>(rows * columns) * 2};
+  const cuuint32_t box[3] = {64, static_cast<cuuint32_t>(box_rows), 1}, steps[3] = {1, 1, 1};
+  return encode(&map, {{tensor_map_type}}, 3, const_cast<In*>(data), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
+  const long long batches = {{{batches}}}, row_count = {{{rows}}}, column_count = {{{columns}}}, depth = {{{depth}}};
+  if (batches * row_count * column_count == 0) return cudaSuccess;
+  const bool vectors = {{{left_row}}} % 8 == 0 && {{{right_row}}} % 8 == 0 && column_count % kOutWidth == 0{{#vector_pointers}} && aligned({{name}}, 16){{/vector_pointers}};
+  CUtensorMap left_map = {}, right_map = {};
+  if (vectors) {
+    static Encode encode = nullptr;
+    if (encode == nullptr) {
+      void* entry = nullptr;
+      cudaDriverEntryPointQueryResult found;
+      if (const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found); error != cudaSuccess) return error;
+      encode = reinterpret_cast<Encode>(entry);
+    }
+    if (!map_of(encode, left_map, {{left}}, batches, kLeftAlong ? row_count : depth, kLeftAlong ? depth : row_count, kLeftAlong ? kTileM : kTileK)) return cudaErrorInvalidValue;
+    if (!map_of(encode, right_map, {{right}}, batches, kRightAlong ? column_count : depth, kRightAlong ? depth : column_count, kRightAlong ? kTileN : kTileK)) return cudaErrorInvalidValue;
+  }
+  int device = 0, multiprocessors = 1;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
+  const Tiles tiles{static_cast<unsigned>((row_count + kTileM - 1) / kTileM), static_cast<unsigned>((column_count + kTileN - 1) / kTileN), static_cast<unsigned>(batches)};
+  const unsigned count = tiles.down * tiles.across * tiles.batches;
+  const auto kernel = vectors ? gemm_kernel<true> : gemm_kernel<false>;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes); error != cudaSuccess) return error;
+  const unsigned blocks = count < static_cast<unsigned>(multiprocessors) ? count : static_cast<unsigned>(multiprocessors);
+  kernel<<<blocks, kThreads, kSharedBytes, stream>>>({{{arguments}}}, row_count, column_count, depth, tiles, left_map, right_map);
+  return cudaGetLastError();
+}
