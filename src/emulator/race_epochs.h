@@ -47,7 +47,9 @@ struct Here {
   Slot warp_limit;    // below, and of this warp: ordered before this warp's lanes
   Slot stamp;         // clock and location of this access
   std::uint32_t request = 0;                // global: which of Requests this access is
-  mutable std::uint32_t ordered_before = 0;   // PackedCell::bits >> 5 that is known to be ordered before all lanes
+  // Runs of cells remember one request; 0: none. PackedCell::bits >> 5 ...
+  mutable std::uint32_t ordered_before = 0;   // that is known to be ordered before all lanes
+  mutable std::uint32_t met = 0, merged = 0;  // whose "many" becomes `merged` whichever lane joins it
 };
 
 inline void add_lane(SharedCell& cell, std::uint32_t lane) { cell.slot += cell.slot != 0 ? lane : 0; }
@@ -139,10 +141,20 @@ class EpochEngine final : public RaceEngine {
   GlobalCell look_at(PackedCell cell) const { return requests_.look_at(cell); }
   static void keep(SharedCell& cell, Slot slot, const Here&) { cell.slot = slot; }
   static void keep(PackedCell& cell, Slot slot, const Here& here) { cell = Requests::pack(here.request, slot); }
-  template <class Kept>
-  void merge_into(Kept& kept, std::uint32_t thread, const Here& here) {
-    auto cell = look_at(kept);
-    if (merge(cell, thread, here)) keep(kept, cell.slot, here);
+  void merge_into(SharedCell& cell, std::uint32_t thread, const Here& here) const { merge(cell, thread, here); }
+  void merge_into(PackedCell& kept, std::uint32_t thread, const Here& here) const {
+    const std::uint32_t met = kept.bits >> 5;
+    if (met != 0 && met == here.met) {   // as the cell before it
+      kept.bits = here.request << 7 | here.merged << 5 | (thread & 31);
+      return;
+    }
+    GlobalCell cell = look_at(kept);
+    const bool by_lane = many_of(cell.slot) == kOne && !other_block(cell, here) && thread_of(cell.slot) / 32 == here.warp && cell.slot >= here.warp_limit;
+    if (!merge(cell, thread, here)) return;
+    keep(kept, cell.slot, here);
+    if (by_lane) return;
+    here.met = met;
+    here.merged = static_cast<std::uint32_t>(many_of(cell.slot));
   }
   std::uint32_t request_of(const Here& here);
   void forget_requests();
