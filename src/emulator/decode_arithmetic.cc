@@ -3,6 +3,7 @@
 #include "emulator/alu.h"
 #include "emulator/decoder.h"
 #include "emulator/handlers.h"
+#include "emulator/integer_conversion.h"
 #include "emulator/saturate.h"
 #include "emulator/wide_moves.h"
 
@@ -61,7 +62,9 @@ void Decoder::decode_cvt(Op& op, const ptx::Instruction& in) {
   if (wide_source) op.flags |= 4;
   const bool fit = wide_result == (ptx::size_bits(in.type) == 64) && wide_source == (ptx::size_bits(in.type2) == 64);
   const Handler saturate = saturate_handler(in);
-  op.run = same(saturate != nullptr ? saturate : select_cvt(in, fit));
+  const bool narrow = !fit || ptx::size_bits(in.type) < 32 || ptx::size_bits(in.type2) < 16;
+  const Handler integer = narrow && loaded_.shortcuts ? integer_conversion(in, wide_result, wide_source) : nullptr;
+  op.run = same(saturate != nullptr ? saturate : integer != nullptr ? integer : select_cvt(in, fit));
 }
 
 void Decoder::decode_compare(Op& op, const ptx::Instruction& in, Exec exec) {

@@ -188,6 +188,34 @@ void integers() {
   }
 }
 
+// Cut and extended again, at each width. `value` is not known to the compiler, so that each step is an instruction.
+__host__ __device__ inline std::uint64_t recut(std::int64_t value) {
+  const auto s8 = static_cast<std::int8_t>(value);
+  const auto u8 = static_cast<std::uint8_t>(value >> 3);
+  const auto s16 = static_cast<std::int16_t>(value >> 5);
+  const auto u16 = static_cast<std::uint16_t>(s8);
+  const auto s32 = static_cast<std::int32_t>(value);
+  std::uint64_t sum = static_cast<std::uint64_t>(static_cast<std::int64_t>(s8)) * 3 + static_cast<std::uint64_t>(static_cast<std::int64_t>(s32)) * 5;
+  sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(s16)) * 7 + u16 * 11u + static_cast<std::uint64_t>(static_cast<std::uint32_t>(s8)) * 13 + u8 * 17u;
+  return sum + static_cast<std::uint64_t>(static_cast<std::uint32_t>(value >> 7)) * 19 + static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(u8))) * 23;
+}
+
+__global__ void recut_all(const std::int64_t* in, std::uint64_t* out, int n) {
+  const int i = threadIdx.x;
+  if (i < n) out[i] = recut(in[i]);
+}
+
+void cut_and_extended() {
+  std::int64_t* in = managed<std::int64_t>(90);
+  std::uint64_t* out = managed<std::uint64_t>(90);
+  for (std::uint32_t i = 0; i < 90; ++i) in[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(mix(i)) << 32 | mix(i + 1000));
+  recut_all<<<1, 96>>>(in, out, 90);
+  CHECK(cudaDeviceSynchronize());
+  int wrong = 0;
+  for (int i = 0; i < 90; ++i) wrong += out[i] != recut(in[i]);
+  EXPECT_EQ(wrong, 0);
+}
+
 // ---- bytes side by side ---------------------------------------------------------------------------------------------
 
 __global__ void differences(std::uint32_t* sums) {
@@ -239,6 +267,7 @@ int main() {
   scattered<double>();
   conversions();
   integers();
+  cut_and_extended();
   bytes_side_by_side();
   waits_for_a_clock_end();
   return finish();
