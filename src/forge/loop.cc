@@ -133,9 +133,17 @@ class Loop {
     for (const auto& end : moves.new_dead_ends())
       if (auto added = s_.store->add_dead_end(journal_.row().id, {end.id, end.why}); !added) return Unexpected(added.error());
     const auto frontier = moves.frontier();
-    const auto tried = journal_.tried();
+    auto tried = journal_.tried();
     std::set<std::string> known;
     for (const Entry& e : journal_.entries()) known.insert(e.candidate.id);
+    for (const Candidate& candidate : dropped_) {
+      known.insert(candidate.id);
+      propose::Tried left;          // so that proposers count it as tried, and a model reads what became of it
+      left.candidate = candidate;
+      left.findings.emplace_back();
+      left.findings.back().contract = "a person left it out, or changed it into another one";
+      tried.push_back(std::move(left));
+    }
     RoundOptions options;
     const SearchState now = state();
     options.size = static_cast<std::size_t>(std::min<std::uint64_t>(s_.round_size, s_.budget.candidates - std::min(s_.budget.candidates, now.judged)));
@@ -148,16 +156,20 @@ class Loop {
       if (failure->code != ErrorCode::limit) return Unexpected(*failure);
       model_spent_ = failure->message;
     }
+    bool went_on = false;
     if (s_.review) {
-      auto reviewed = s_.review(journal_.rounds(), std::move(picked));
+      auto reviewed = s_.review(journal_.rounds(), picked);
       if (!reviewed) return Unexpected(reviewed.error());
       stopped_by_review_ = !*reviewed;
       if (stopped_by_review_) return false;
-      picked = std::move(**reviewed);
+      picked.swap(**reviewed);
+      // They are not proposed again, and whoever proposed them goes on.
+      for (const Candidate& before : **reviewed)
+        if (std::none_of(picked.begin(), picked.end(), [&](const Candidate& c) { return c.id == before.id; })) dropped_.push_back(before), went_on = true;
       std::erase_if(picked, [&](const Candidate& c) { return known.count(c.id) > 0; });
     }
-    exhausted_ = picked.empty();
-    if (exhausted_) return false;
+    exhausted_ = picked.empty() && !went_on;
+    if (picked.empty()) return false;
     const StageTimer storing(ledger_, "store");
     if (auto added = journal_.add_round(picked, store::kSearch); !added) return Unexpected(added.error());
     return true;
@@ -331,6 +343,7 @@ class Loop {
   const double before_, start_;
   std::mutex mutex_;             // of the journal while threads judge
   bool exhausted_ = false, stopped_by_review_ = false;
+  std::vector<Candidate> dropped_;   // by a person, before they were judged
   std::string model_spent_;
 };
 

@@ -106,6 +106,23 @@ TEST(ModelRun, WhatWasAnsweredBeforeAKillIsNotAskedForAgain) {
   EXPECT_THAT(killed.sources(), ElementsAre("a=0 b=0", "a=3 b=1\n"));
 }
 
+TEST(ModelRun, WhatAPersonChangedOrLeftOutIsNotProposedAgain) {
+  const auto folder = test_folder("model-run");
+  ModelledRun run(folder.path(), {fenced("a=3 b=1"), fenced("a=4 b=1"), fenced("a=5 b=2")});
+  run.setting.review = [](std::uint64_t, std::vector<Candidate> proposed) -> Expected<std::optional<std::vector<Candidate>>> {
+    std::erase_if(proposed, [](const Candidate& c) { return c.source == "a=4 b=1\n"; });
+    for (Candidate& c : proposed)
+      if (c.source == "a=3 b=1\n") c.source = "a=3 b=2\n", c.proposer = "user", c.id = identity(c.source, c.flags);
+    return std::optional(std::move(proposed));
+  };
+  const auto done = run.run();
+  ASSERT_TRUE(done) << to_string(done.error());
+  EXPECT_THAT(run.sources(), ElementsAre("a=0 b=0", "a=3 b=2\n", "a=5 b=2\n"));
+  const auto messages = run.store.messages("run");
+  ASSERT_EQ(messages->size(), 3u);
+  EXPECT_THAT((*messages)[2].prompt, HasSubstr("a person left it out"));
+}
+
 TEST(ModelRun, ItsBudgetOfTokensIsKept) {
   const auto folder = test_folder("model-run");
   ModelOptions options;

@@ -1,9 +1,10 @@
-"""Whole runs in which a program plays the model: moves_check.py KFORGE combine|port|context. The program is this file again (`answer FOLDER`): it keeps every prompt
+"""Whole runs in which a program plays the model: moves_check.py KFORGE combine|port|context|review. The program is this file again (`answer FOLDER`): it keeps every prompt
 in FOLDER and answers by what the prompt asks for."""
 
 import glob
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -84,6 +85,8 @@ def answer(folder):
         kernel = WIDE % ("as this GPU likes it", 192)
     elif "guide.md:" in prompt and "320 threads" in prompt:
         kernel = one(320)
+    elif "PERSON SAYS: 160" in prompt:
+        kernel = one(160 + 32 * (number - 1))
     else:   # kernels that win nothing over each other, of two kinds
         kernel = [WIDE % ("first", 128), one(64), one(96), one(128), one(192)][(number - 1) % 5]
     print("It is bound by memory.\n\n```cuda\n" + kernel + "```")
@@ -186,9 +189,69 @@ def context(run):
     expect("320" not in without.record()["tried"][1]["candidate"]["source"], "and does not without it")
 
 
+# Changes each file by what it is; `sees` what was opened.
+EDITOR = """#!/usr/bin/env python3
+import sys
+for path in sys.argv[1:]:
+    text = open(path).read()
+    open("%s", "a").write(path + "\\n")
+    if path.endswith("prompt.md"):
+        text += "\\nPERSON SAYS: 160 threads.\\n"
+    elif path.endswith(".cu"):
+        text = text.replace("one element a thread", "one element a thread, seen by a person")
+    elif path.endswith("plan.toml"):
+        text = text.replace("enabled = true", "enabled = false", 1)
+    open(path, "w").write(text)
+"""
+
+
+# Answers each question of the terminal: edit, a note, go on.
+def at_terminal(run, words, most_questions):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(run.folder)
+        os.environ["EDITOR"] = run.path("editor.py")
+        os.environ.pop("VISUAL", None)
+        os.execv(words[0], words)
+    said, answered, replies = b"", 0, [b"e\n", b"d\n", b"fewer threads\n", b"\n"]
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        said += piece
+        while said.count(b"anything else is a note: ") > answered:
+            os.write(terminal, replies[answered % len(replies)])
+            answered += 1
+            expect(answered <= most_questions, "it asks and asks: " + said.decode(errors="replace")[-2000:])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode(errors="replace")
+
+
+def review(run):
+    run.write("editor.py", EDITOR % run.path("opened"), 0o755)
+    code, text = at_terminal(run, run.words("--candidates", "3", "--review", "plan,candidate,feedback"), 60)
+    expect(code in (0, 1), text[-3000:])
+    opened = open(run.path("opened")).read()
+    for file in ("plan.toml", "prompt.md", ".cu"):
+        expect(file in opened, "%s was opened: %s" % (file, opened))
+    expect("PERSON SAYS: 160" in run.prompt(1), "the model got the feedback as the person left it")
+    tried = run.record()["tried"]
+    edited = [t for t in tried if "seen by a person" in t["candidate"]["source"]]
+    expect(edited and edited[0]["candidate"]["proposer"] == "user", "an edited candidate is the person's: %s" % [t["candidate"]["proposer"] for t in tried])
+    expect("160" in edited[0]["candidate"]["source"], "made by the model as the person told it")
+    expect("+ // strategy: one element a thread, seen by a person" in re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r", ""), "the difference is shown: " + text[-3000:])
+    expect(len(tried) == 4 and "changed it into another one" in run.prompt(2), "the model is asked again, and told what became of its kernel: %d" % len(tried))
+    steps = subprocess.run([run.kforge, "runs", "last", "--steps"], cwd=run.folder, capture_output=True, text=True, timeout=60).stdout
+    expect("fewer threads" in steps, "the note is in the journal: " + steps)
+    code, text = run.optimize("--review", "plan")
+    expect(code == 2 and "needs a terminal" in text, (code, text))
+
+
 if sys.argv[1] == "answer":
     answer(sys.argv[2])
 else:
-    checks = {"combine": combine, "port": port, "context": context}
+    checks = {"combine": combine, "port": port, "context": context, "review": review}
     checks[sys.argv[2]](Run(os.path.abspath(sys.argv[1])))
     print(sys.argv[2] + " was played through")
