@@ -5,6 +5,7 @@
 #   tools/setup.sh toolkit         find or install a CUDA compiler and print its folder
 #   tools/setup.sh grammar         fetch the CUDA grammar, without which no kernel is transformed and no reference read
 #   tools/setup.sh agents          fetch what the tests of kforge mcp need and print its python
+#   tools/setup.sh disassembler    fetch NVIDIA's disassembler, with which models and agents are shown machine code
 #   tools/setup.sh build PRESET    configure and build (release, debug, asan, fuzz)
 #
 # Each step leaves a stamp and does nothing while the stamp fits its inputs. A step that was killed leaves no stamp and is
@@ -261,15 +262,15 @@ grammar_key() { sha256sum "$root/tools/grammar-wheels.txt" | cut -c1-32; }
 grammar_is_settled() { grammar_is_there || [ -n "$(find "$state/grammar.failed" -mtime -1 2>/dev/null)" ]; }
 grammar_is_there() { [ -r "$state/grammar/.key" ] && [ "$(<"$state/grammar/.key")" = "$(grammar_key)" ]; }
 
-# fetch_grammar FOLDER: as fetch_wheels, of the grammar.
-fetch_grammar() {
-  local python wheels=${KFORGE_WHEELS:-$1/wheels} what
-  local pip=("$1/venv/bin/python" -m pip --disable-pip-version-check)
-  what=(--no-deps --only-binary=:all: --require-hashes -r "$root/tools/grammar-wheels.txt")
-  python=$(system_python) && "$python" -m venv "$1/venv" && mkdir -p "$wheels" || return 1
-  unpack() { "${pip[@]}" install --no-index --find-links "$wheels" --no-compile --target "$1/unpacked" "${what[@]}"; }
-  [ -n "${KFORGE_WHEELS:-}" ] && unpack "$1" && return
-  "${pip[@]}" download -d "$wheels" "${what[@]}" && unpack "$1"
+# fetch_small LIST FOLDER: as fetch_wheels, of another list of tools/.
+fetch_small() {
+  local python folder=$2 wheels=${KFORGE_WHEELS:-$2/wheels} what
+  local pip=("$folder/venv/bin/python" -m pip --disable-pip-version-check)
+  what=(--no-deps --only-binary=:all: --require-hashes -r "$root/tools/$1")
+  python=$(system_python) && "$python" -m venv "$folder/venv" && mkdir -p "$wheels" || return 1
+  unpack() { "${pip[@]}" install --no-index --find-links "$wheels" --no-compile --target "$folder/unpacked" "${what[@]}"; }
+  [ -n "${KFORGE_WHEELS:-}" ] && unpack && return
+  "${pip[@]}" download -d "$wheels" "${what[@]}" && unpack
 }
 
 # Everything but the transformations of `optimize --from` works without it, so that a failure is said and no more.
@@ -277,7 +278,7 @@ set_up_grammar() {
   local new=$state/grammar.new
   grammar_is_there && return
   rm -rf "$new" && mkdir -p "$new"
-  if fetch_grammar "$new" >"$state/grammar.log" 2>&1; then
+  if fetch_small grammar-wheels.txt "$new" >"$state/grammar.log" 2>&1; then
     grammar_key >"$new/unpacked/.key"
     rm -rf "$state/grammar" && mv "$new/unpacked" "$state/grammar"
   else
@@ -303,6 +304,26 @@ set_up_agents() {
     agents_key >"$new/.key"
   }
   echo "$new/bin/python"
+}
+
+# --- disassembler -------------------------------------------------------------------------------------------
+
+disassembler_key() { sha256sum "$root/tools/disassembler-wheels.txt" | cut -c1-32; }
+disassembler_is_there() { [ -r "$state/disassembler/.key" ] && [ "$(<"$state/disassembler/.key")" = "$(disassembler_key)" ]; }
+
+# Only when it is asked for: nothing of the judge needs it.
+set_up_disassembler() {
+  local new=$state/disassembler.new
+  disassembler_is_there && return
+  rm -rf "$new" && mkdir -p "$new"
+  fetch_small disassembler-wheels.txt "$new" >"$state/disassembler.log" 2>&1 || {
+    rm -rf "$new"
+    die "the disassembler could not be fetched (all output: $state/disassembler.log)" "an nvdisasm of an installed CUDA toolkit does as well"
+  }
+  chmod a+x "$new/unpacked/nvidia/cu13/bin/nvdisasm"
+  disassembler_key >"$new/unpacked/.key"
+  rm -rf "$state/disassembler" && mv "$new/unpacked" "$state/disassembler"
+  rm -rf "$new"
 }
 
 # --- building -----------------------------------------------------------------------------------------------
@@ -410,6 +431,7 @@ main() {
     toolkit) choose_folders; lock; set_up_toolkit; echo "$toolkit" ;;
     grammar) choose_folders; lock; set_up_grammar; grammar_is_there ;;
     agents) choose_folders; lock; set_up_agents ;;
+    disassembler) choose_folders; lock; set_up_disassembler ;;
     build) shift; [ $# -gt 0 ] || exit "$wrong_call"; set_up_tools; export_toolkit; build_all "$@" ;;
     *) sed -n '2,/^set /p' "${BASH_SOURCE[0]}" | sed -n 's/^# \{0,1\}//p' >&2; exit "$wrong_call" ;;
   esac

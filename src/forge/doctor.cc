@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "build/builder.h"
+#include "build/disassembler.h"
 #include "gpu/library.h"
 #include "gpu/nvml.h"
 #include "gpu/this_sheet.h"
@@ -52,6 +53,12 @@ void add_toolchain(std::vector<DoctorRow>& rows) {
   rows.push_back({"host compiler", true, !tools->host_compiler.empty(), tools->host_compiler, tools->host_compiler.empty() ? "apt-get install g++" : ""});
   rows.push_back({"NVRTC", false, !tools->nvrtc.empty(), tools->nvrtc.empty() ? "not found" : tools->nvrtc,
                   tools->nvrtc.empty() ? "it comes with the CUDA toolkit, or the nvidia-cuda-nvrtc wheel; check works without it" : ""});
+}
+
+DoctorRow disassembler_row() {
+  const auto path = build::find_disassembler();
+  return {"nvdisasm", false, path.has_value(), path.value_or("not found"),
+          path ? "" : "tools/setup.sh disassembler; without it models and agents are shown PTX, and no machine code"};
 }
 
 DoctorRow grammar_row() {
@@ -145,6 +152,7 @@ std::vector<DoctorRow> doctor() {
   rows.push_back(companion_row("worker", "kforge-worker"));
   rows.push_back(companion_row("emulated runtime", "libkforge_cudart.so"));
   rows.push_back(grammar_row());
+  rows.push_back(disassembler_row());
   add_gpus(rows);
   add_nvml(rows);
   rows.push_back(library_row("CUDA runtime", gpu::find_cuda_runtime(), "the CUDA toolkit 13.0; needed with --device gpu"));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "build/disassembler.h"
 #include "kforge/knowledge.h"
 #include "knowledge/context_index.h"
 #include "model/sweep_proposer.h"
@@ -67,6 +68,17 @@ struct Tools {
     const ToolBox::Checked& c = **found;
     if (c.judgement.ptx.empty()) return wrong("it has no PTX: it did not build");
     const std::string text = model::ptx_excerpt(c.judgement.ptx, static_cast<std::uint32_t>(count_of(json, "line", 0)));
+    return {text.empty() ? "no instruction comes from this line" : text, false, c.candidate.id};
+  }
+
+  static ToolAnswer sass(ToolBox& box, const Json& json) {
+    const auto found = meant(box, json);
+    if (!found) return wrong(to_string(found.error()));
+    const ToolBox::Checked& c = **found;
+    if (c.judgement.ptx.empty()) return wrong("it has no machine code: it did not build");
+    const auto all = build::disassemble(c.judgement.ptx);
+    if (!all) return wrong(to_string(all.error()));
+    const std::string text = model::sass_excerpt(*all, static_cast<std::uint32_t>(count_of(json, "line", 0)));
     return {text.empty() ? "no instruction comes from this line" : text, false, c.candidate.id};
   }
 
@@ -137,7 +149,7 @@ struct Row {
   ToolAnswer (*call)(ToolBox&, const nlohmann::json&);
 };
 
-constexpr std::array<Row, 8> kTools{{
+constexpr std::array<Row, 9> kTools{{
     {{"check", "Builds a kernel, runs it on the emulated GPU at many sizes and judges it. Answers with the verdict, its id, the principal findings with their lines, and the time.",
       R"({"type":"object","properties":{"source":{"type":"string","description":"the whole .cu file"}},"required":["source"]})"}, Tools::check},
     {{"profile", "What was counted while a checked kernel ran at the largest measured size: sectors, wavefronts, instructions, barriers, by kernel and by hottest lines. Takes the id that check answered, or a source, which is then checked first.",
@@ -146,6 +158,8 @@ constexpr std::array<Row, 8> kTools{{
       R"({"type":"object","properties":{"number":{"type":"integer","minimum":1},"candidate":{"type":"string"},"source":{"type":"string"}}})"}, Tools::finding},
     {{"ptx", "The PTX that nvcc made of one line of a checked kernel's source (line 0: of all of it). Takes the id or a source, as profile.",
       R"({"type":"object","properties":{"line":{"type":"integer","minimum":0},"candidate":{"type":"string"},"source":{"type":"string"}}})"}, Tools::ptx},
+    {{"sass", "The machine code (SASS) that ptxas makes of one line of a checked kernel's source, with what was inlined into it (line 0: of all of it). Takes the id or a source, as profile.",
+      R"({"type":"object","properties":{"line":{"type":"integer","minimum":0},"candidate":{"type":"string"},"source":{"type":"string"}}})"}, Tools::sass},
     {{"sweep", "Searches the parameters that the source declares (`constexpr int kThreads = 256;  // tune: 128, 256, 512`): judges some points and names the fastest. Takes the id or a source, as profile.",
       R"({"type":"object","properties":{"candidates":{"type":"integer","minimum":1,"maximum":24,"description":"points to judge, 6 by default"},"candidate":{"type":"string"},"source":{"type":"string"}}})"}, Tools::sweep},
     {{"search_knowledge", "Rules of making kernels right and fast that hold all of the given words.", R"({"type":"object","properties":{"query":{"type":"string"}},"required":["query"]})"}, Tools::search_knowledge},

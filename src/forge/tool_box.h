@@ -17,7 +17,7 @@ namespace kforge::forge {
 using model::ToolAnswer;
 using model::ToolRow;
 
-// check, profile, finding, ptx, sweep, search_knowledge, search_context, read_context: in this order.
+// check, profile, finding, ptx, sass, sweep, search_knowledge, search_context, read_context: in this order.
 std::span<const ToolRow> model_tools();
 
 struct ToolBoxSetup {

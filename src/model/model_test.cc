@@ -265,6 +265,31 @@ TEST(VerdictText, NamesTheLineTheFiguresAndNoPath) {
   EXPECT_THAT(bare, HasSubstr("21.8 us"));
 }
 
+TEST(VerdictText, AnErrorIsToldWithoutTheSecondsOfThisMachine) {
+  Verdict v;
+  v.status = VerdictStatus::error;
+  v.why = "could not establish run.limit (stopped after 30.03 s)";
+  v.contracts = {{"run.limit", Level::required, Status::unknown, "", "", ""}, {"memory.reuse", Level::advice, Status::unknown, "", "", ""}};
+  EXPECT_EQ(outcome_line(v), "error: could not establish run.limit");
+  EXPECT_THAT(verdict_text(v, "", {}), Not(HasSubstr("30.03")));
+}
+
+TEST(VerdictText, SassOfOneLineHasWhatWasInlinedIntoIt) {
+  const std::string sass =
+      ".text._Z1kPf:\n\t//## File \"/x/kernel.cu\", line 3\n        /*0000*/                   LDC R1, c[0x0][0x28] ;\n\t//## File \"/usr/math.hpp\", line 9 inlined at \"/x/kernel.cu\", line 12\n"
+      "\t//## File \"/x/kernel.cu\", line 12\n        /*0010*/                   MUFU.EX2 R2, R3 ;\n\t//## File \"/x/kernel.cu\", line 120\n        /*0020*/                   EXIT ;\n.L_x_0:\n        /*0030*/                   NOP;\n";
+  const std::string one = sass_excerpt(sass, 12);
+  EXPECT_THAT(one, HasSubstr("MUFU.EX2"));
+  EXPECT_THAT(one, HasSubstr("_Z1kPf"));
+  EXPECT_THAT(one, Not(HasSubstr("LDC")));
+  EXPECT_THAT(one, Not(HasSubstr("EXIT")));
+  const std::string all = sass_excerpt(sass, 0);
+  EXPECT_THAT(all, HasSubstr("LDC"));
+  EXPECT_THAT(all, HasSubstr("EXIT"));
+  EXPECT_THAT(all, Not(HasSubstr("NOP")));
+  EXPECT_LE(sass_excerpt(sass, 0, 60).size(), 64u);
+}
+
 TEST(VerdictText, PtxOfOneLineOfTheKernelAlone) {
   const std::string ptx = "\t.file\t1 \"/x/kernel.cu\"\n\t.file\t2 \"/y/header.h\"\n.visible .entry k(\n)\n{\n\t.loc\t1 7 3\n\tld.global.f32 %f1, [%rd1];\n\t.loc\t2 7 3\n\tadd.f32 %f2, %f1, %f1;\n\t.loc\t1 8 3\n\tret;\n}\n";
   const std::string line = ptx_excerpt(ptx, 7);

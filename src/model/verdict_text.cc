@@ -110,8 +110,17 @@ const Finding* principal(const Verdict& verdict) {
 // The candidate's file lies where the run has it; a model knows it as kernel.cu.
 std::string without_paths(std::string text, const Verdict& verdict) { return verdict.candidate.empty() ? text : replace_all(text, verdict.candidate, "kernel.cu"); }
 
+// Of a verdict that is an error the judge's words hold seconds of this machine; what is unknown says enough.
+std::string why_of(const Verdict& verdict) {
+  if (verdict.status != VerdictStatus::error) return plain(verdict.why);
+  std::vector<std::string> unknown;
+  for (const ContractReport& c : verdict.contracts)
+    if (c.status == Status::unknown && c.level == Level::required) unknown.push_back(c.id);
+  return unknown.empty() ? plain(verdict.why) : "could not establish " + join(unknown, ", ");
+}
+
 std::string whole_text(const Verdict& verdict, std::string_view source, const VerdictWords& words) {
-  std::string out = fmt::format("{}: {}\n", verdict.status == VerdictStatus::accepted ? "Accepted" : verdict.status == VerdictStatus::rejected ? "Rejected" : "Not judged to the end", plain(verdict.why));
+  std::string out = fmt::format("{}: {}\n", verdict.status == VerdictStatus::accepted ? "Accepted" : verdict.status == VerdictStatus::rejected ? "Rejected" : "Not judged to the end", why_of(verdict));
   out += time_line(verdict) + resources_text(verdict) + cases_text(verdict);
   const auto order = order_of(verdict.findings);
   for (std::size_t i = 0; i < std::min(order.size(), words.findings); ++i) out += "\n" + one_finding(verdict.findings[order[i]], source, i == 0);
@@ -133,6 +142,7 @@ bool fails_correctness(const Verdict& verdict) {
 std::string bare_line(const Verdict& verdict) {
   for (const ContractReport& c : verdict.contracts)
     if (c.id == "build" && c.status == Status::failed) return "does not compile";
+  if (verdict.status == VerdictStatus::error) return "was not judged to the end";
   double worst = 0;
   for (const CaseReport& c : verdict.cases)
     for (const TensorReport& t : c.tensors) worst = std::max(worst, t.max_abs);
@@ -153,7 +163,7 @@ std::string outcome_line(const Verdict& verdict, bool bare) {
     const Finding* first = principal(verdict);
     out += first && first->severity == Severity::error
                ? fmt::format(": {}{}{}", first->contract, first->line > 0 ? fmt::format(" at line {}", first->line) : "", first->measured.empty() ? "" : fmt::format(" ({})", plain(first->measured)))
-               : ": " + plain(verdict.why);
+                              : ": " + why_of(verdict);
   }
   if (verdict.time && verdict.time->us > 0) out += ", " + time_text(verdict.time->us);
   return without_paths(std::move(out), verdict);
@@ -234,6 +244,42 @@ std::string ptx_excerpt(std::string_view ptx, std::uint32_t line, std::size_t by
     if (!inside && !is_kernel) continue;
     if (out.size() + text.size() > bytes) return out + "...\n";
     out += std::string(text) + "\n";
+  }
+  return out;
+}
+
+namespace {
+
+// "//## File "/x/kernel.cu", line 12 inlined at "/x/kernel.cu", line 40": whether one of the places is this line of a candidate's file.
+bool names_line(std::string_view comment, std::uint32_t line) {
+  const std::string wanted = fmt::format(".cu\", line {}", line);
+  for (std::size_t at = comment.find(wanted); at != std::string_view::npos; at = comment.find(wanted, at + 1)) {
+    const std::size_t end = at + wanted.size();
+    if (end == comment.size() || std::isdigit(static_cast<unsigned char>(comment[end])) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string sass_excerpt(std::string_view sass, std::uint32_t line, std::size_t bytes) {
+  std::string out;
+  bool inside = line == 0, in_comments = false;
+  for (const std::string_view text : split_lines(sass)) {
+    const std::string_view trimmed = trim(text);
+    if (trimmed.starts_with("//##")) {
+      if (!in_comments) inside = line == 0;
+      in_comments = true;
+      inside = inside || names_line(trimmed, line);
+      continue;
+    }
+    in_comments = false;
+    const bool is_kernel = trimmed.starts_with(".text.") && trimmed.ends_with(":");
+    if (is_kernel) inside = line == 0;
+    if (!is_kernel && !(inside && trimmed.starts_with("/*")) && !(line == 0 && trimmed.starts_with(".L_") && trimmed.ends_with(":"))) continue;
+    if (trimmed.find("NOP;") != std::string_view::npos) continue;   // what fills up to the end of a line of the instruction cache
+    if (out.size() + trimmed.size() > bytes) return out + "...\n";
+    out += std::string(trimmed) + "\n";
   }
   return out;
 }

@@ -30,5 +30,7 @@ std::string profile_text(const std::vector<evidence::KernelProfile>& profiles, s
 
 // The instructions of PTX that come from one line of the source (`line` 0: the whole of a kernel, or of all). Cut at `bytes`.
 std::string ptx_excerpt(std::string_view ptx, std::uint32_t line, std::size_t bytes = 6000);
+// As ptx_excerpt, of nvdisasm's text (build/disassembler.h): instructions that were inlined into the line are of it, too.
+std::string sass_excerpt(std::string_view sass, std::uint32_t line, std::size_t bytes = 6000);
 
 }  // namespace kforge::model
