@@ -1,6 +1,7 @@
 #include "judge/line_ratio.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -69,12 +70,18 @@ std::vector<std::string> describe_request(const RequestExample& request, bool sh
   const auto lowest = *std::min_element(request.lane_addresses.begin(), request.lane_addresses.end(), [&](auto a, auto b) {
     return (a ? a : UINT64_MAX) < (b ? b : UINT64_MAX);
   });
-  std::string row;
+  std::array<std::string, 32> entries;
+  std::size_t width = 7;
   for (int lane = 0; lane < 32; ++lane) {
     const std::uint64_t address = request.lane_addresses[lane];
-    if (!(request.active_mask >> lane & 1)) row += fmt::format("{:>8}", "-");
-    else if (shared) row += fmt::format("{:>8}", fmt::format("{}:b{}", address, address / 4 % 32));
-    else row += fmt::format("{:>8}", fmt::format("+{}", address - lowest));
+    if (!(request.active_mask >> lane & 1)) entries[lane] = "-";
+    else if (shared) entries[lane] = fmt::format("{}:b{}", address, address / 4 % 32);
+    else entries[lane] = fmt::format("+{}", address - lowest);
+    width = std::max(width, entries[lane].size());
+  }
+  std::string row;
+  for (int lane = 0; lane < 32; ++lane) {
+    row += fmt::format(" {:>{}}", entries[lane], width);
     if (lane % 8 != 7) continue;
     lines.push_back(fmt::format("lanes {:>2}-{:<2}{}", lane - 7, lane, row));
     row.clear();

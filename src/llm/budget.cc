@@ -65,7 +65,7 @@ std::uint64_t Spending::affordable_output(std::uint64_t input, std::uint64_t wan
   const std::lock_guard lock(mutex_);
   double least = static_cast<double>(wanted);
   if (budget_.tokens > 0) least = std::min(least, static_cast<double>(budget_.tokens) - static_cast<double>(usage_.input + usage_.output + input));
-  if (budget_.money > 0 && price_) least = std::min(least, (budget_.money - money_of(usage_, *price_) - static_cast<double>(input) * price_->input / kMillion) / price_->output * kMillion);
+  if (budget_.money > 0 && price_) least = std::min(least, (budget_.money - money_of(usage_, *price_) - static_cast<double>(input) * std::max(price_->input, price_->cache_write) / kMillion) / price_->output * kMillion);
   refused_ = least < static_cast<double>(std::min(kLeastOutput, wanted));
   return refused_ ? 0 : static_cast<std::uint64_t>(least);
 }

@@ -144,7 +144,11 @@ Fields rules_fields(const std::vector<std::string>& ids, bool titles_only) {
 }
 
 std::string outcome_of(const Tried& tried, bool bare) {
-  if (stage_of(tried) == Stage::screened) return fmt::format("not faster ({} on sampled blocks)", time_text(tried.us));
+  if (stage_of(tried) == Stage::screened) {
+    const Verdict verdict = verdict_of(tried);
+    const std::string why = bare || !verdict.time ? "" : verdict.time->bottleneck;
+    return fmt::format("not faster ({} on sampled blocks{}{})", time_text(tried.us), why.empty() ? "" : ": ", why);
+  }
   return outcome_line(verdict_of(tried), bare);
 }
 
@@ -195,10 +199,10 @@ std::string query_of(const Situation& s, const WantedMove& move) {
   return query;
 }
 
-std::string target_text(const Plan& plan) {
+double target_us(const Plan& plan) {
   double target = 0;
   for (const PlanSize& size : plan.sizes) target += size.target_us;
-  return time_text(target);
+  return target;
 }
 
 std::string fault_of(const Tried& tried, bool bare) {
@@ -229,7 +233,7 @@ std::vector<Fields> differences(const hardware::DataSheet& from, const hardware:
 Expected<std::string> order_text(const Situation& s, const WantedMove& move, const PromptOptions& options) {
   const auto number = [&](const Tried* t) { return t ? std::to_string(number_of(s.tried, *t)) : std::string(); };
   Fields f;
-  f.texts = {{"target", target_text(s.plan)}, {"number", number(move.on)}};
+  f.texts = {{"target", time_text(target_us(s.plan))}, {"number", number(move.on)}};
   switch (move.kind) {
     case MoveKind::explore:
       f.texts["strategy"] = move.strategy;
@@ -238,6 +242,10 @@ Expected<std::string> order_text(const Situation& s, const WantedMove& move, con
       return fill("move_explore", f);
     case MoveKind::refine:
       f.texts["us"] = time_text(move.on->us);
+      if (f.texts["us"] == f.texts["target"]) {   // a goal that is missed by less than the digits that are shown
+        f.texts["us"] = fmt::format("{:.4g} us", move.on->us);
+        f.texts["target"] = fmt::format("{:.4g} us", target_us(s.plan));
+      }
       f.texts["bottleneck"] = !options.bare_feedback && move.on->verdict && move.on->verdict->time ? move.on->verdict->time->bottleneck : "";
       return fill("move_refine", f);
     case MoveKind::repair:

@@ -126,5 +126,22 @@ TEST_F(Prompts, BareFeedbackTellsNothingButWhetherItBuildsTheErrorAndTheTime) {
   }
 }
 
+TEST_F(Prompts, WhatWasScreenedOutComesWithWhatBoundsIt) {
+  propose::Tried screened = tried_[0];
+  screened.screened = true;
+  screened.us = 400;
+  tried_.push_back(screened);
+  const std::string outcome = "not faster (400.0 us on sampled blocks";
+  EXPECT_THAT(*move_text(situation(), {MoveKind::refine, &tried_[0]}, options_), HasSubstr(outcome + ": L2 bandwidth)"));
+  options_.bare_feedback = true;
+  EXPECT_THAT(*move_text(situation(), {MoveKind::refine, &tried_[0]}, options_), HasSubstr(outcome + ")"));
+}
+
+TEST_F(Prompts, AGoalThatIsNearlyMetIsToldFromTheTime) {
+  plan_.sizes[0].target_us = 7.1;
+  tried_[0].us = 7.129;
+  EXPECT_THAT(*move_text(situation(), {MoveKind::refine, &tried_[0]}, options_), HasSubstr("it takes 7.129 us, the aim is 7.1 us"));
+}
+
 }  // namespace
 }  // namespace kforge::model
