@@ -7,6 +7,7 @@
 #include "cudart/bits.h"
 #include "cudart/context.h"
 #include "emulator/shadow.h"
+#include "evidence/launch_log_bytes.h"
 
 #define KFORGE_EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -223,12 +224,13 @@ KFORGE_EXPORTED void kforge_cudart_show_progress(std::uint64_t* thread_instructi
   progress() = thread_instructions;
 }
 
-KFORGE_EXPORTED const char* kforge_cudart_end_call(int returned) {
+KFORGE_EXPORTED const char* kforge_cudart_end_call(int returned, std::size_t* bytes) {
   Context& context = Context::get();
   const std::lock_guard lock(context.mutex);
-  static std::string* const text = new std::string;
-  *text = evidence::to_json(end_call(context, returned));
-  return text->c_str();
+  static std::string* const log = new std::string;
+  *log = evidence::to_bytes(end_call(context, returned));
+  *bytes = log->size();
+  return log->data();
 }
 
 KFORGE_EXPORTED void kforge_cudart_reset() {

@@ -28,9 +28,9 @@ void kforge_cudart_mark_uninitialised(const void* device_pointer, std::size_t by
 // Where the thread-instructions of the running call are kept from now on, for a watcher in another process (shared memory); null: nowhere.
 void kforge_cudart_show_progress(std::uint64_t* thread_instructions);
 
-// Ends the call: runs what is still queued, checks that all work was ordered before the given stream, and returns
-// evidence::to_json(LaunchLog).
-const char* kforge_cudart_end_call(int returned);
+// Ends the call: runs what is still queued, checks that all work was ordered before the given stream, and returns evidence::to_bytes(LaunchLog), of
+// `bytes` bytes, which stay until the next call ends.
+const char* kforge_cudart_end_call(int returned, std::size_t* bytes);
 
 // After a fatal device error or a hang: a fresh context with no allocations, errors cleared.
 void kforge_cudart_reset();

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "judge/element_sums.h"
+#include "judge/elements.h"
 #include "judge/mismatch_pattern.h"
 #include "task/dtype_convert.h"
 #include "task/expression.h"
@@ -22,51 +24,7 @@ using task::TensorLayout;
 constexpr std::int64_t kPool = 32;   // elements that a root mean square needs (contracts.md)
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNearly = 1 - 1e-9;   // more than products and quotients round
-
-// Byte offsets of a tensor's elements in row-major order.
-std::vector<std::uint64_t> strided_offsets(const TensorLayout& layout, std::uint32_t bytes) {
-  std::vector<std::uint64_t> offsets(static_cast<std::size_t>(layout.elements));
-  std::vector<std::int64_t> index(layout.shape.size(), 0);
-  std::int64_t at = 0;
-  for (auto& offset : offsets) {
-    offset = static_cast<std::uint64_t>(at) * bytes;
-    for (std::size_t d = index.size(); d-- > 0;) {
-      at += layout.strides[d];
-      if (++index[d] < layout.shape[d]) break;
-      at -= layout.strides[d] * layout.shape[d];
-      index[d] = 0;
-    }
-  }
-  return offsets;
-}
-
-bool contiguous(const TensorLayout& layout, std::uint32_t bytes) {
-  return layout.bytes == static_cast<std::uint64_t>(layout.elements) * bytes &&
-         std::is_sorted(layout.strides.begin(), layout.strides.end(), std::greater<>());
-}
-
-// The elements of a buffer, row-major, as the type's exact values.
-class Elements {
- public:
-  Elements(std::span<const std::byte> bytes, const TensorLayout& layout, Dtype dtype)
-      : bytes_(bytes), dtype_(dtype), size_(task::size_bytes(dtype)) {
-    if (!contiguous(layout, size_)) offsets_ = strided_offsets(layout, size_);
-  }
-  double operator[](std::size_t i) const {
-    if (dtype_ != Dtype::f32) return task::load_element(dtype_, at(i));
-    float value;   // the frequent type, without a call
-    std::memcpy(&value, at(i), sizeof value);
-    return value;
-  }
-  std::int64_t integer(std::size_t i) const { return task::load_integer(dtype_, at(i)); }
-
- private:
-  const std::byte* at(std::size_t i) const { return bytes_.data() + (offsets_.empty() ? i * size_ : offsets_[i]); }
-  std::span<const std::byte> bytes_;
-  Dtype dtype_;
-  std::uint32_t size_;
-  std::vector<std::uint64_t> offsets_;
-};
+constexpr std::size_t kStretch = 256;  // elements that are summed at once, where nothing stands out among them
 
 struct Norms {
   double sum_squares = 0;
@@ -75,6 +33,7 @@ struct Norms {
 };
 
 Norms norms(std::span<const double> values) {
+  if (const ReferenceSums sums = sum_references(values, std::numeric_limits<double>::max()); sums.plain) return {sums.squares, values.size()};
   Norms out;
   for (const double value : values)
     if (std::isfinite(value)) {
@@ -101,15 +60,23 @@ class Bound {
     for (std::size_t start = 0; start < reference.size(); start += row_) scales_.push_back(norms(reference.subspan(start, row_)).root_mean_square());
   }
   double operator()(std::size_t i, double reference) const {
-    if (i - row_start_ >= row_) {   // elements come in order: most are in the row of the last one
-      at_ = row_ == 0 ? 0 : i / row_;
-      row_start_ = at_ * row_;
-    }
+    find_row(i);
     return c_ * (unit_out_ * std::abs(reference) + per_scale_ * scales_[at_]) + floor_;
   }
   double floor() const { return floor_; }
+  // The same for all elements from i to the end of its row.
+  ElementLimits limits(std::size_t i) const {
+    find_row(i);
+    return {c_, unit_out_, per_scale_ * scales_[at_], floor_, 0, 0, 0};
+  }
+  std::size_t row_end(std::size_t i, std::size_t count) const { return row_ == 0 ? count : std::min(count, (i / row_ + 1) * row_); }
 
  private:
+  void find_row(std::size_t i) const {
+    if (i - row_start_ < row_) return;   // elements come in order: most are in the row of the last one
+    at_ = row_ == 0 ? 0 : i / row_;
+    row_start_ = at_ * row_;
+  }
   double c_, unit_out_, per_scale_ = 0, floor_ = 0;
   std::size_t row_ = 0;          // 0: one scale for all
   mutable std::size_t at_ = 0, row_start_ = 0;
@@ -217,13 +184,13 @@ class Comparison {
 
   void one_draw(std::size_t d) {
     const auto& draw = draws_[d];
-    const double scale = pooled_ ? scale_ : norms(draw.reference).root_mean_square();
-    const Bound bound(draw.reference, layout_, options_, scale);
+    const bool by_row = !layout_.shape.empty() && layout_.shape.back() >= kPool;
+    const Bound bound(draw.reference, layout_, options_, pooled_ || by_row ? scale_ : norms(draw.reference).root_mean_square());
     NormSums sums;
     Shape reference_shape, output_shape;
     auto& mine_reference = pooled_ ? reference_shape_ : reference_shape;
     auto& mine_output = pooled_ ? output_shape_ : output_shape;
-    for (std::size_t i = 0; i < count(); ++i) note_reference(reference(draw, i), pooled_ ? pool_ : sums);
+    note_references(draw, pooled_ ? pool_ : sums);
     (pooled_ ? pool_ : sums).floor = bound.floor();
     // A draw without an output widens scales and norms; what it is proves nothing about outputs.
     if (draw.out.empty()) return;
@@ -231,7 +198,7 @@ class Comparison {
            [&](std::size_t i, double value) { return exact_types() ? 0.0 : bound(i, value); });
     const Elements out(draw.out, layout_, options_.dtype);
     extend(mine_output, out, count(), draw, options_.dtype, [](std::size_t, double) { return 0.0; });
-    for (std::size_t i = 0; i < count(); ++i) element(d, i, out, bound, pooled_ ? pool_ : sums);
+    elements(d, out, bound, pooled_ ? pool_ : sums);
     out_.elements += count();
     if (pooled_) return;
     check_norm(sums);
@@ -242,6 +209,22 @@ class Comparison {
 
   static double reference(const Draw& draw, std::size_t i) {
     return draw.exact.empty() ? draw.reference[i] : static_cast<double>(draw.exact[i]);
+  }
+
+  void note_references(const Draw& draw, NormSums& sums) {
+    for (std::size_t start = 0; start < count(); start += kStretch) {
+      const std::size_t end = std::min(start + kStretch, count());
+      if (draw.exact.empty()) {
+        if (const ReferenceSums stretch = sum_references(draw.reference.subspan(start, end - start), most_); stretch.plain) {
+          sums.squares_reference += stretch.squares;
+          sums.references += end - start;
+          lowest_ = std::min(lowest_, stretch.lowest);
+          highest_ = std::max(highest_, stretch.highest);
+          continue;
+        }
+      }
+      for (std::size_t i = start; i < end; ++i) note_reference(reference(draw, i), sums);
+    }
   }
 
   void note_reference(double value, NormSums& sums) {
@@ -263,6 +246,37 @@ class Comparison {
     if (exact_types()) return options_.integer_difference;
     if (out_.own_bounds) return options_.abs.value_or(0) + options_.rel.value_or(0) * std::abs(reference);
     return bound(i, reference);
+  }
+
+  void elements(std::size_t d, const Elements& out, const Bound& bound, NormSums& sums) {
+    for (std::size_t start = 0; start < count();) {
+      const std::size_t end = std::min(start + kStretch, bound.row_end(start, count()));
+      if (!stretch(d, start, end, out, bound, sums))
+        for (std::size_t i = start; i < end; ++i) element(d, i, out, bound, sums);
+      start = end;
+    }
+  }
+
+  // Adds elements of one row among which nothing stands out; else false, and nothing is added.
+  bool stretch(std::size_t d, std::size_t start, std::size_t end, const Elements& out, const Bound& bound, NormSums& sums) {
+    const std::byte* floats = exact_types() ? nullptr : out.floats_from(start);
+    if (!floats || !draws_[d].exact.empty()) return false;
+    ElementLimits limits = out_.own_bounds ? ElementLimits{1, options_.rel.value_or(0), options_.abs.value_or(0), 0, 0, 0, 0} : bound.limits(start);
+    limits.most = most_;
+    limits.known_relative = kNearly * out_.max_rel;
+    limits.known_excess = kNearly * worst_excess_;
+    const ElementSums s = sum_elements(floats, draws_[d].reference.subspan(start, end - start), limits);
+    if (!s.plain) return false;
+    sums.squares_error += s.squares_error;
+    sums.errors += end - start;
+    finite_ += end - start;
+    sum_error_ += s.error;
+    squares_error_ += s.squares_error;
+    squares_out_ += s.squares_out;
+    squares_reference_ += s.squares_reference;
+    dot_ += s.dot;
+    out_.max_abs = std::max(out_.max_abs, s.largest_error);
+    return true;
   }
 
   void element(std::size_t d, std::size_t i, const Elements& out, const Bound& bound, NormSums& sums) {

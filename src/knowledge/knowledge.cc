@@ -52,14 +52,21 @@ Expected<KnowledgeRule> whole_rule(std::string_view text, const std::string& fil
 
 using Rules = std::map<std::string, KnowledgeRule>;
 
-Expected<void> read_built_in(Rules& rules) {
+Expected<Rules> read_built_in() {
+  Rules rules;
   for (const knowledge::EmbeddedFile& file : knowledge::embedded_files()) {
     if (!file.path.starts_with("data/knowledge/") || !file.path.ends_with(".md")) continue;
     auto rule = whole_rule(file.text, std::string(file.path), true);
     if (!rule) return Unexpected(rule.error());
     rules.insert_or_assign(rule->id, std::move(*rule));
   }
-  return {};
+  return rules;
+}
+
+// They never change, and each verdict asks for them.
+const Expected<Rules>& built_in() {
+  static const Expected<Rules> rules = read_built_in();
+  return rules;
 }
 
 Expected<void> read_user(Rules& rules) {
@@ -97,8 +104,8 @@ int rank(const KnowledgeRule& rule, const std::vector<std::string>& words) {
 }  // namespace
 
 Expected<std::vector<KnowledgeRule>> knowledge_rules() {
-  Rules rules;
-  if (auto done = read_built_in(rules); !done) return Unexpected(done.error());
+  if (!built_in()) return Unexpected(built_in().error());
+  Rules rules = *built_in();
   if (auto done = read_user(rules); !done) return Unexpected(done.error());
   std::vector<KnowledgeRule> out;
   for (auto& [id, rule] : rules) out.push_back(std::move(rule));

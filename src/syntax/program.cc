@@ -244,9 +244,11 @@ Node declarator_of(const Node& identifier) {
       return parameter ? parameter->node : Node{};
     }
     if (outer.is("lambda_expression")) return {};
-    for (Node sibling = inner.previous(); sibling && is_one_of(outer.kind(), {"compound_statement", "preproc_ifdef", "preproc_if", "case_statement"}); sibling = sibling.previous()) {
-      if (!sibling.is("declaration")) continue;
-      if (const Node found = declared_in(sibling, name)) return found;
+    if (!is_one_of(outer.kind(), {"compound_statement", "preproc_ifdef", "preproc_if", "case_statement"})) continue;
+    const std::vector<Node> siblings = outer.named_children();   // at once: each step to a previous sibling would search from the root
+    for (auto sibling = std::find(siblings.rbegin(), siblings.rend(), inner); sibling != siblings.rend(); ++sibling) {
+      if (*sibling == inner || !sibling->is("declaration")) continue;
+      if (const Node found = declared_in(*sibling, name)) return found;
     }
   }
   return {};

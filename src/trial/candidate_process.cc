@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "evidence/launch_log_bytes.h"
+
 namespace kforge::trial {
 namespace {
 
@@ -70,7 +72,7 @@ void read_answer(const Answer& answer, const CaseLayout& layout, const std::byte
                        detail = json.value("detail", nlohmann::json());
   std::string error = "fields are missing";
   const bool shaped = returned.is_number_integer() && completed.is_boolean() && detail.is_string();
-  if (!shaped || (!answer.log.empty() && !evidence::from_json(answer.log, out.log, error))) {
+  if (!shaped || (!answer.log.empty() && !evidence::from_bytes(answer.log, out.log, error))) {
     out.fault = {"run.crash", "the candidate damaged the worker: its log cannot be read (" + error + ")"};
     return;
   }

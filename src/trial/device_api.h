@@ -42,7 +42,7 @@ struct DeviceApi {
   void (*show_progress)(std::uint64_t*) = nullptr;                         // null where it is not needed
   void (*begin_call)(void*, std::uint64_t, double, std::uint64_t) = nullptr;
   void (*mark_uninitialised)(const void*, std::size_t) = nullptr;
-  const char* (*end_call)(int) = nullptr;
+  const char* (*end_call)(int, std::size_t*) = nullptr;
   void (*reset)() = nullptr;
   bool emulated() const { return end_call != nullptr; }
 

@@ -99,8 +99,9 @@ class CandidateRunner {
     const int returned = launcher_(arguments.data(), stream_);
     Json reply = {{"ok", true}, {"returned", returned}, {"completed", true}, {"detail", ""}};
     if (api_.emulated()) {
-      const char* log = api_.end_call(returned);
-      log_ = log ? log : "";
+      std::size_t bytes = 0;
+      const char* log = api_.end_call(returned, &bytes);
+      log_.assign(log ? log : "", log ? bytes : 0);
     } else if (const int error = wait_for_device(api_); error != 0) {
       reply["completed"] = false;
       reply["detail"] = api_.error_name(error);

@@ -63,7 +63,11 @@ class Runner {
     for (std::uint64_t& value : values) arguments.push_back(&value);
     if (api_.emulated()) api_.begin_call(stream_, 0, 0, 0);
     check(launcher_(arguments.data(), stream_), "the launcher");
-    if (api_.emulated()) log_ = api_.end_call(0);
+    if (api_.emulated()) {
+      std::size_t bytes = 0;
+      const char* log = api_.end_call(0, &bytes);
+      log_.assign(log, bytes);
+    }
     check(api_.synchronise(), "cudaDeviceSynchronize");
     std::vector<Bytes> outputs;
     for (std::size_t i = 0; i < pointers.size(); ++i) {

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "build/builder.h"
 #include "emulator/request.h"
-#include "evidence/launch_log.h"
+#include "evidence/launch_log_bytes.h"
 #include "example_runner.h"
 #include "operations.h"
 #include "patterns.h"
@@ -236,7 +236,7 @@ std::map<std::uint32_t, LineCounts> emulated_lines(const Example& example) {
     runner.call(example.task, job.run.sizes, *inputs);
     evidence::LaunchLog log;
     std::string error;
-    EXPECT_TRUE(evidence::from_json(runner.log(), log, error)) << error;
+    EXPECT_TRUE(evidence::from_bytes(runner.log(), log, error)) << error;
     for (const auto& kernel : log.kernels)
       for (const auto& line : kernel.lines) {
         LineCounts& sum = out[line.position.line_in(example.source).line];

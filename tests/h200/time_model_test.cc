@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "build/builder.h"
-#include "evidence/launch_log.h"
+#include "evidence/launch_log_bytes.h"
 #include "example_runner.h"
 #include "judge/modelled_time.h"
 #include "trial/trial.h"
@@ -37,7 +37,7 @@ hardware::ModelledTime model(const std::string& task_file, const std::string& so
   if (job == jobs.end()) stop(source + " is not measured at these sizes");
   runner.call(task, sizes, need(trial::make_inputs(task, job->run, true)));
   evidence::LaunchLog log;
-  if (std::string error; !evidence::from_json(runner.log(), log, error)) stop(error);
+  if (std::string error; !evidence::from_bytes(runner.log(), log, error)) stop(error);
   const hardware::DataSheet sheet = need(hardware::find_sheet("h200"));
   judge::PerformanceInput input;
   input.task = &task;

@@ -70,7 +70,7 @@ int main(int, char** arguments) {
   const auto configure = reinterpret_cast<const char* (*)(const char*)>(dlsym(RTLD_DEFAULT, "kforge_cudart_configure"));
   const auto describe = reinterpret_cast<int (*)(const void*, const char*, int, std::uint64_t)>(dlsym(RTLD_DEFAULT, "kforge_cudart_describe"));
   const auto begin = reinterpret_cast<void (*)(void*, std::uint64_t, double, std::uint64_t)>(dlsym(RTLD_DEFAULT, "kforge_cudart_begin_call"));
-  const auto end = reinterpret_cast<const char* (*)(int)>(dlsym(RTLD_DEFAULT, "kforge_cudart_end_call"));
+  const auto end = reinterpret_cast<const char* (*)(int, std::size_t*)>(dlsym(RTLD_DEFAULT, "kforge_cudart_end_call"));
   if (configure == nullptr || describe == nullptr || begin == nullptr || end == nullptr) return 2;
   if (const char* error = configure(R"({"sheet": "h200", "safety": true, "profile": true, "seed": 1})")) return std::puts(error), 3;
   if (cudaMalloc(&x, kElements * 4) != cudaSuccess || cudaMalloc(&y, kElements * 4) != cudaSuccess) return 4;
@@ -82,7 +82,9 @@ int main(int, char** arguments) {
     if (std::strcmp(launcher.name, arguments[1]) != 0) continue;
     begin(given, 1000000000, 20, 0);
     const int returned = launcher.run();
-    std::puts(end(returned));
+    std::size_t bytes = 0;
+    const char* log = end(returned, &bytes);
+    std::fwrite(log, 1, bytes, stdout);
     return 0;
   }
   return 5;

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "build/builder.h"
-#include "evidence/launch_log.h"
+#include "evidence/launch_log_bytes.h"
 
 namespace kforge::cudart {
 namespace {
@@ -71,7 +71,7 @@ struct Programs : ::testing::Test {
     const ProcessResult result = run({program, launcher});
     evidence::LaunchLog log;
     std::string error;
-    EXPECT_TRUE(evidence::from_json(result.out, log, error)) << error << result.out << result.err;
+    EXPECT_TRUE(evidence::from_bytes(result.out, log, error)) << error << result.err;
     return log;
   }
 };

@@ -62,9 +62,10 @@ void kforge_fake_hang(double seconds) { busy_until = clock_now() + seconds; }
 void kforge_fake_fail(int error) { sticky = error; }
 void kforge_cudart_begin_call(void*, std::uint64_t, double, std::uint64_t blocks) { launches = 0; sampled = blocks; }
 void kforge_cudart_mark_uninitialised(const void*, std::size_t) {}
-const char* kforge_cudart_end_call(int returned) {
+const char* kforge_cudart_end_call(int returned, std::size_t* bytes) {
   log_text = "{\"fake\": true, \"returned\": " + std::to_string(returned) + ", \"launches\": " + std::to_string(launches) + "}";
-  return log_text.c_str();
+  *bytes = log_text.size();
+  return log_text.data();
 }
 void kforge_cudart_reset() {}
 }
