@@ -99,7 +99,8 @@ def expect(condition, what):
 
 class Run:
     def __init__(self, kforge):
-        self.kforge, self.folder = kforge, tempfile.mkdtemp(prefix="kforge-moves-")
+        self.kforge, self.kept = kforge, tempfile.TemporaryDirectory(prefix="kforge-moves-")   # until the program ends
+        self.folder = self.kept.name
         self.prompts = self.path("prompts")
         os.mkdir(self.prompts)
         self.write("task.toml", TASK)
