@@ -1,14 +1,16 @@
 #!/bin/bash
 # What the documents say of a real GPU, gathered on one: run from the project's root with its release build, where a GPU, its driver and nvcc 13.0 are.
 #
-#   bench/h200/device_kit.sh OUT [PART...]     parts: doctor smoke examples faulty repeat tiny dishonest libraries tools forge (default: all, some 7 minutes)
+#   bench/h200/device_kit.sh OUT [PART...]     parts: doctor probe smoke examples faulty repeat tiny dishonest hostile libraries tools forge (default: all, some 12 minutes)
+#
+# Each part is bounded in seconds, and one that fails leaves the others alone.
 #
 # OUT gets the raw answers; OUT/summary.txt what came of each part. Settings of the card are left alone.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: device_kit.sh OUT [PART...]}
 shift
-parts=${*:-doctor smoke examples faulty repeat tiny dishonest libraries tools forge}
+parts=${*:-doctor probe smoke examples faulty repeat tiny dishonest hostile libraries tools forge}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$root" || exit 2
@@ -24,6 +26,13 @@ if wants doctor; then
   say "doctor: exit $?"
   "$kforge" gpus --this >"$out/this.toml" 2>"$out/this.err"
   say "gpus --this: exit $? $(cat "$out/this.err")"
+fi
+
+if wants probe; then
+  nvcc -O2 -std=c++17 -arch=sm_90 bench/h200/probe.cu -ldl -o "$out/probe" >"$out/probe.err" 2>&1
+  timeout 60 "$out/probe" >"$out/probe.json" 2>>"$out/probe.err"
+  say "probe: exit $? $(cat "$out/probe.json") $(tail -n 1 "$out/probe.err")"
+  rm -f "$out/probe"
 fi
 
 if wants smoke; then
@@ -89,6 +98,11 @@ if wants dishonest; then
     timeout 120 "$kforge" bench tests/device/large.toml "$candidate" --time-seconds 0.5 --json >"$out/dishonest/$name.json" 2>"$out/dishonest/$name.err"
     say "$candidate: exit $? $(python3 bench/h200/rows.py "$out/dishonest/$name.json")"
   done
+fi
+
+if wants hostile; then
+  # $HOSTILE_PARTS: of honest, cheats, without; each some 100 s.
+  SANDBOX_OFF=${KFORGE_DEFENCES_OFF:-} timeout 480 python3 bench/h200/hostile.py "$out/hostile" "$kforge" ${HOSTILE_PARTS:-} 2>&1 | tee "$out/hostile.txt" | grep -v "^built" | while read -r line; do say "hostile: $line"; done
 fi
 
 if wants libraries; then

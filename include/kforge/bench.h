@@ -30,6 +30,7 @@ struct BenchRow {
   double us = 0, p99_us = 0, spread = 0, interval = 0;
   double first_call_us = 0, launch_us = 0, graph_us = 0, back_to_back_us = 0, fresh_us = 0, empty_us = 0;
   bool host_bound = false;
+  bool witnessed = false;         // outputs of bursts were read by a process without a candidate
   std::uint64_t samples = 0, discarded = 0, verified = 0;
   TimeConditions conditions;
   std::string right;                     // "right", "wrong", or why it is not known

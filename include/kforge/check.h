@@ -23,6 +23,7 @@ struct CheckOptions {
   bool counters = false;          // on the GPU: ncu's hardware counters of the measure sizes
   bool only_correctness = false;
   std::uint64_t seed = 1;
+  std::uint64_t fresh_seed = 0;   // of inputs that no candidate can know before; 0: drawn, and told in the verdict
   double call_seconds = 20;       // a call that exceeds both this and call_instructions fails run.limit
   std::uint64_t call_instructions = 2'000'000'000;
   std::uint64_t measure_instructions = 300'000'000;  // larger measure sizes run on sampled blocks

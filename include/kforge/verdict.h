@@ -123,6 +123,7 @@ struct Verdict {
   std::vector<Finding> findings;
   std::optional<TimeReport> time;
   std::vector<ResourceReport> resources;  // one a kernel, the busiest first
+  std::uint64_t fresh_seed = 0; // of all inputs; `--fresh-seed` gives the same ones again
   double seconds = 0;           // the check itself took
 };
 

@@ -73,6 +73,7 @@ struct Artefact {
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> forbidden_symbols;   // defined by the object, but belonging to CUDA, libc or the worker
   std::vector<std::string> forbidden_imports;   // asked for by the object, and reaching past a launcher's work: "mprotect (changes what memory may be used for)"
+  bool starts_threads = false;                  // the object asks for a function that does
   std::string key;
   bool from_cache = false;
   double seconds = 0;

@@ -228,6 +228,7 @@ TEST_F(Builder, ForbiddenImportsAreListed) {
   const Artefact made = build(std::string("#include <dlfcn.h>\n#include <fstream>\n#include <cstdio>\n") + kScale +
                               "void* used = dlsym(nullptr, \"open\");\nextern \"C\" __attribute__((weak)) void kforge_cudart_reset();\nvoid reset() { kforge_cudart_reset(); std::ifstream file(\"x\"); std::printf(\"no harm\"); }\n");
   ASSERT_TRUE(made.ok) << first_error(made);
+  EXPECT_FALSE(made.starts_threads);
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("dlsym (finds functions")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("kforge_cudart_reset (speaks to the harness")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::HasSubstr("opens files")));

@@ -26,7 +26,7 @@ constexpr KernelField kKernelFields[] = {{"registers", &KernelReport::registers}
     {"spill_stores", &KernelReport::spill_store_bytes}, {"spill_loads", &KernelReport::spill_load_bytes}};
 
 Json to_json(const Artefact& artefact) {
-  Json json = {{"ok", artefact.ok}, {"failure", artefact.failure}, {"forbidden", artefact.forbidden_symbols}, {"imports", artefact.forbidden_imports}, {"kernels", Json::array()}, {"diagnostics", Json::array()}};
+  Json json = {{"ok", artefact.ok}, {"failure", artefact.failure}, {"forbidden", artefact.forbidden_symbols}, {"imports", artefact.forbidden_imports}, {"starts_threads", artefact.starts_threads}, {"kernels", Json::array()}, {"diagnostics", Json::array()}};
   for (const KernelReport& kernel : artefact.kernels) {
     Json row = {{"kernel", kernel.kernel}};
     for (const KernelField& field : kKernelFields) row[field.name] = kernel.*field.field;
@@ -44,6 +44,7 @@ Artefact from_json(const Json& json) {
   json.at("failure").get_to(artefact.failure);
   json.at("forbidden").get_to(artefact.forbidden_symbols);
   json.at("imports").get_to(artefact.forbidden_imports);
+  json.at("starts_threads").get_to(artefact.starts_threads);
   for (const Json& row : json.at("kernels")) {
     KernelReport& kernel = artefact.kernels.emplace_back();
     row.at("kernel").get_to(kernel.kernel);

@@ -116,6 +116,7 @@ Expected<void> inspect(const CandidateRequest& request, const std::string& sourc
   }
   artefact.forbidden_symbols = forbidden_symbols(*elf, launcher);
   artefact.forbidden_imports = forbidden_imports(*elf);
+  artefact.starts_threads = starts_threads(*elf);
   const std::string_view section = elf->section(".nv_fatbin");
   const Fatbin fatbin = read_fatbin(std::as_bytes(std::span(section.data(), section.size())));
   if (!fatbin.error.empty()) return fail(ErrorCode::failed, "the object that nvcc made cannot be read: " + fatbin.error, {object.string()});

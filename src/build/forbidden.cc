@@ -95,4 +95,15 @@ std::vector<std::string> forbidden_imports(const ElfFile& object) {
   return out;
 }
 
+bool starts_threads(const ElfFile& object) {
+  constexpr std::string_view kStarters = " pthread_create thrd_create timer_create mq_notify lio_listio lio_listio64 getaddrinfo_a ";
+  const auto symbols = object.dynamic_symbols();
+  return std::any_of(symbols.begin(), symbols.end(), [&](const ElfSymbol& symbol) {
+    if (symbol.defined) return false;
+    const std::string_view name = symbol.name;
+    const bool in_order = name.starts_with("aio_") || name.starts_with("GOMP_") || name.starts_with("__kmpc_") || name.starts_with("_ZNSt6thread15_M_start_thread");
+    return in_order || kStarters.find(" " + symbol.name + " ") != std::string_view::npos;
+  });
+}
+
 }  // namespace kforge::build

@@ -17,4 +17,7 @@ std::vector<std::string> forbidden_symbols(const ElfFile& object, const std::str
 // to refuse: its two bytes stand in honest code, too, as parts of addresses.
 std::vector<std::string> forbidden_imports(const ElfFile& object);
 
+// Whether the object asks for a function that starts a thread: one that does not has no threads, whatever others its process has.
+bool starts_threads(const ElfFile& object);
+
 }  // namespace kforge::build

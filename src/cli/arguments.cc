@@ -103,6 +103,7 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_flag("--all", a.all, "Print the cases and contracts that passed, too");
   check->add_flag("--watch", a.watch, "Judge again whenever the candidate or the task changes, until interrupted; with --json one document a line");
   check->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
+  check->add_option("--fresh-seed", a.options.fresh_seed, "Seed of the inputs that no candidate can know; 0: drawn anew, and told in the verdict")->capture_default_str();
   check->add_option("--call-seconds", a.options.call_seconds, "Seconds one call may take")->check(numbers().positive)->capture_default_str();
   check->add_option("--call-instructions", a.options.call_instructions, "Thread-instructions one call may take")->check(numbers().whole_positive)->capture_default_str();
   check->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")

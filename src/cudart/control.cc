@@ -1,5 +1,6 @@
 #include "cudart/control.h"
 
+#include <cstring>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -115,6 +116,18 @@ void judge_order(Context& context) {
   }
 }
 
+// An access policy window that the given stream keeps.
+void judge_persistence(Context& context) {
+  constexpr int kWindowAttribute = 1;    // cudaStreamAttributeAccessPolicyWindow
+  constexpr std::size_t kBytesAt = 8;    // of cudaAccessPolicyWindow: base_ptr comes first
+  if (context.call.given == nullptr) return;
+  const auto found = context.call.given->attributes.find(kWindowAttribute);
+  if (found == context.call.given->attributes.end()) return;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, found->second.data() + kBytesAt, sizeof bytes);
+  if (bytes > 0) context.violate("interface", "persistence", {}, "the given stream keeps an access policy window, whose lines outlive the call in the L2 cache");
+}
+
 void report_leaks(Context& context) {
   for (const auto& [base, size] : context.call.allocated)
     context.log.record({"still allocated when the launcher returned", "workspace", true, 0, size, 1});
@@ -163,6 +176,7 @@ evidence::LaunchLog end_call(Context& context, int returned) {
   }
   if (log.sampled_blocks == 0) log.sampled_blocks = context.call.sampled_blocks;
   judge_order(context);
+  judge_persistence(context);
   report_leaks(context);
   judge_tensors(context, log);
   context.call.running = false;

@@ -170,11 +170,15 @@ Status reset_device(Context& context) {
   return cudaSuccess;
 }
 
+constexpr int kPersistingLimit = 6;   // cudaLimitPersistingL2CacheSize
+
 Status set_limit(Context& context, int limit, std::size_t value) {
   const auto* row = std::find_if(std::begin(kLimits), std::end(kLimits), [&](const LimitRow& r) { return r.id == limit; });
   if (row == std::end(kLimits)) return limit == 3 ? cudaErrorUnsupportedLimit : cudaErrorInvalidValue;
   if (limit == 0 && value > kMostStackBytes) return cudaErrorInvalidValue;
   context.limits[limit] = value;
+  if (limit == kPersistingLimit && value > 0 && context.call.running)
+    context.violate("interface", "persistence", {}, "the launcher sets a part of the L2 cache aside for persisting lines, which outlive the call");
   return cudaSuccess;
 }
 

@@ -11,6 +11,7 @@
 #include "cudart/device_api.h"
 #include "cudart/driver_api.h"
 #include "cudart/driver_entry.h"
+#include "cudart/driver_words.h"
 #include "cudart/function_api.h"
 #include "cudart/graph_api.h"
 #include "cudart/library_api.h"
@@ -79,12 +80,12 @@ int find_error(int number, const char** text, const char* DriverError::* field) 
 
 #define KFORGE_DRIVER(name, mode, parameters, expression)                                         \
   KFORGE_EXPORTED int name parameters {                                                           \
-    static constexpr Function kFunction{#name, Mode::mode, ""};                                   \
+    static constexpr Function kFunction{#name, Mode::mode, allow_word(#name)};                    \
     return run_driver(kFunction, [&]([[maybe_unused]] Context& c) -> Status { return expression; }); \
   }
 #define KFORGE_DRIVER_ON(name, mode, parameters, default_stream, expression)                      \
   KFORGE_EXPORTED int name parameters {                                                           \
-    static constexpr Function kFunction{#name, Mode::mode, ""};                                   \
+    static constexpr Function kFunction{#name, Mode::mode, allow_word(#name)};                    \
     return run_driver(kFunction, [&]([[maybe_unused]] Context& c) -> Status {                     \
       [[maybe_unused]] const auto on = [](void* stream = nullptr) {                               \
         return stream != nullptr ? stream : reinterpret_cast<void*>(std::uintptr_t{default_stream}); \

@@ -175,6 +175,30 @@ TEST(Executor, SampledGridsRunBlocksSpreadOverTheGrid) {
   EXPECT_EQ(t.device.take_log().sampled_blocks, 10u);
 }
 
+TEST(Executor, TheSeedSaysWhichBlocksAreSampled) {
+  const auto sampled = [](std::uint64_t seed) {
+    TestDevice t;
+    t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; mov.u32 %r4, 1; st.global.u32 [%rd7], %r4; ret;");
+    t.device.set_seed(seed);
+    Allocation* x = t.buffer(std::vector<int>(100, 0));
+    std::vector<std::byte> parameters(20);
+    std::memcpy(parameters.data(), &x->base, 8);
+    LaunchRequest request;
+    request.kernel = t.device.find_kernel(t.module, "kernel");
+    request.grid = {100, 1, 1};
+    request.block = {1, 1, 1};
+    request.parameters = parameters;
+    request.sampled_blocks = 10;
+    EXPECT_EQ(t.device.launch(request).status, LaunchStatus::ok);
+    return TestDevice::values<int>(x);
+  };
+  const std::vector<int> one = sampled(1), other = sampled(2);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(one, sampled(1));
+  for (const auto& values : {one, other})
+    for (int part = 0; part < 10; ++part) EXPECT_EQ(std::accumulate(values.begin() + 10 * part, values.begin() + 10 * part + 10, 0), 1) << part;
+}
+
 TEST(Executor, FaultsSayWhatWasTouched) {
   TestDevice t;
   t.load_body(kStart + "ld.global.u32 %r3, [%rd3]; st.global.u32 [%rd4], %r3; ret;");

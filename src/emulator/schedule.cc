@@ -91,6 +91,7 @@ class Grid {
  public:
   Grid(Launch& launch, const ScheduleOptions& options) : launch_(launch), random_(options.seed) {
     seeded_ = options.seed != 0;
+    seed_ = options.seed;
     const std::uint64_t all = launch.grid.count();
     const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
     step_ = static_cast<double>(all) / static_cast<double>(wanted);
@@ -148,7 +149,12 @@ class Grid {
   }
 
  private:
-  std::uint64_t block_at(std::uint64_t k) const { return static_cast<std::uint64_t>(static_cast<double>(k) * step_); }
+  // One block out of each of `total_` equal parts of the grid: the seed says which, so that a kernel cannot know the blocks that are looked at.
+  std::uint64_t block_at(std::uint64_t k) const {
+    if (step_ <= 1) return k;
+    const double within = seeded_ ? static_cast<double>(std::mt19937_64(seed_ + k)() >> 11) * 0x1p-53 : 0;
+    return static_cast<std::uint64_t>((static_cast<double>(k) + within) * step_);
+  }
   void admit() {
     for (; blocks_.size() < target_ && next_ < end_; next_ += stride_) {
       std::unique_ptr<Block> used;
@@ -224,6 +230,7 @@ class Grid {
   std::vector<std::unique_ptr<Block>> ended_;   // whose memory the next ones take
   std::mt19937_64 random_;
   bool seeded_ = false, youngest_first_ = false;
+  std::uint64_t seed_ = 0;
   std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;
   std::uint64_t slept_ = 0;   // nanoseconds since something moved
   double step_ = 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -12,7 +13,10 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "build/compile_server.h"
 #include "forge/fingerprint.h"
+#include "forge/judge_call.h"
+#include "forge/target.h"
 #include "kforge/report.h"
 #include "task/task.h"
 
@@ -26,7 +30,9 @@ std::string key_of(const CheckOptions& o, const forge::Surroundings& around, con
   if (forge::includes_own_files(source)) return {};
   Hasher hasher;
   hasher.field("batch").field(source).field(around.task_text).field(around.reference).field(around.toolkit).field(around.program);
-  hasher.field(o.gpu).field(o.device).field(fmt::format("{} {} {} {} {} {} {} {} {}", o.only_correctness, o.seed, o.call_seconds, o.call_instructions, o.measure_instructions, o.time_seconds, o.warm, o.sanitize, o.counters));
+  hasher.field(o.gpu).field(o.device).field(fmt::format("{} {} {} {} {} {} {} {} {} {}", o.only_correctness, o.seed, o.fresh_seed, o.call_seconds, o.call_instructions, o.measure_instructions, o.time_seconds, o.warm, o.sanitize, o.counters));
+  const char* off = std::getenv("KFORGE_DEFENCES_OFF");
+  hasher.field(off ? off : "");
   return hasher.hex();
 }
 
@@ -51,6 +57,9 @@ class Batch {
     if (names_.empty()) return fail(ErrorCode::bad_input, "there are no candidates (.cu) in this folder", {options_.folder, 0, 0});
     if (options_.out.empty()) return fail(ErrorCode::bad_input, "many candidates need a folder for their verdicts", {}, "add --out FOLDER");
     if (auto made = make_directories(options_.out); !made) return Unexpected(made.error());
+    auto devices = forge::device_words(options_.check.device);
+    if (!devices) return Unexpected(devices.error());
+    devices_ = std::move(*devices);
     rows_.resize(names_.size());
     work();
     if (error_) return Unexpected(*error_);
@@ -59,23 +68,23 @@ class Batch {
 
  private:
   void work() {
-    const std::size_t jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t jobs = std::max<std::size_t>(options_.jobs > 0 ? options_.jobs : std::thread::hardware_concurrency(), devices_.size());
     std::atomic<std::size_t> next{0};
-    const auto turn = [&] {
+    const auto turn = [&](std::size_t thread) {
       for (std::size_t i = next++; i < names_.size(); i = next++)
-        if (auto done = judge(i); !done) {
+        if (auto done = judge(i, devices_[thread % devices_.size()]); !done) {
           const std::lock_guard lock(mutex_);
           if (!error_) error_ = done.error();
           next = names_.size();
         }
     };
     std::vector<std::thread> threads;
-    for (std::size_t t = 1; t < std::min(jobs, names_.size()); ++t) threads.emplace_back(turn);
-    turn();
+    for (std::size_t t = 1; t < std::min(jobs, names_.size()); ++t) threads.emplace_back(turn, t);
+    turn(0);
     for (std::thread& thread : threads) thread.join();
   }
 
-  Expected<void> judge(std::size_t i) {
+  Expected<void> judge(std::size_t i, const std::string& device) {
     const std::string& name = names_[i];
     const fs::path source = fs::path(options_.folder) / name, verdict_file = fs::path(options_.out) / (name + ".json"), key_file = fs::path(options_.out) / (name + ".key");
     const auto text = read_file(source, 64ull << 20);
@@ -89,17 +98,19 @@ class Batch {
         }
     CheckOptions options = options_.check;
     options.candidate = source.string();
+    options.device = device;
     options.progress = [&](std::string_view what) { say(name, what); };
-    const auto verdict = check(options);
-    if (!verdict) {   // of the machine or the task: the next call tries again
-      rows_[i] = {name, "failed", to_string(verdict.error()), 0, "", false};
+    const auto judged = forge::judge_call(options, &compile_server_);
+    if (!judged) {   // of the machine or the task: the next call tries again
+      rows_[i] = {name, "failed", to_string(judged.error()), 0, "", false};
       say(name, rows_[i].why);
       return {};
     }
-    rows_[i] = row_of(name, *verdict, false);
-    if (auto written = write_file_atomic(verdict_file, to_json(*verdict)); !written) return written;
+    const Verdict& verdict = judged->verdict;
+    rows_[i] = row_of(name, verdict, false);
+    if (auto written = write_file_atomic(verdict_file, to_json(verdict)); !written) return written;
     // After the verdict: what was cut off has no key. Nor has what could not be established: that may be the machine's doing.
-    if (!key.empty() && verdict->status != VerdictStatus::error)
+    if (!key.empty() && verdict.status != VerdictStatus::error)
       if (auto written = write_file_atomic(key_file, key); !written) return written;
     say(name, rows_[i].status + ": " + rows_[i].why);
     return {};
@@ -112,7 +123,8 @@ class Batch {
 
   const BatchOptions& options_;
   forge::Surroundings around_;
-  std::vector<std::string> names_;
+  build::CompileServer compile_server_;
+  std::vector<std::string> names_, devices_;   // a thread judges on one of them; a GPU times one candidate at a time (trial/time.h)
   std::vector<BatchRow> rows_;
   std::mutex mutex_;
   std::optional<Error> error_;

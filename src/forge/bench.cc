@@ -28,6 +28,7 @@ BenchRow row_of(const trial::Timing& timing, const TimeConditions& where) {
   row.fresh_us = timing.fresh_us;
   row.empty_us = timing.empty_us;
   row.host_bound = timing.host_bound;
+  row.witnessed = timing.witnessed;
   row.samples = timing.samples;
   row.discarded = timing.discarded;
   row.verified = timing.verified;
@@ -58,9 +59,10 @@ Expected<BenchReport> bench(const BenchOptions& options) {
   trial.sheet = target->sheet;
   trial.sheet_name = target->sheet_name;
   trial.gpu = target->gpu;
+  trial.defences = target->defences;
   trial.time = {true, options.seconds, trial::TimeOptions{}.interval, options.warm};
   trial.progress = options.progress;
-  for (const std::string& candidate : options.candidates) trial.baselines.push_back({candidate, candidate, false, {}, {}});
+  for (const std::string& candidate : options.candidates) trial.baselines.push_back({candidate, candidate, false, {}, {}, true});
   if (!options.baselines.empty()) {
     const auto planned = plan(options.task, target->sheet_name);
     if (!planned) return Unexpected(planned.error());
@@ -75,7 +77,7 @@ Expected<BenchReport> bench(const BenchOptions& options) {
 
   const TimeConditions where{target->gpu->device.name, target->gpu->driver_version, target->toolkit, 0, 0, 0, 0, false};
   std::vector<judge::Judge> judges;
-  for (const trial::Baseline& one : trial.baselines) judges.emplace_back(*task, target->sheet, judge::JudgeOptions{one.name, true, true, where});
+  for (const trial::Baseline& one : trial.baselines) judges.emplace_back(*task, target->sheet, judge::JudgeOptions{one.name, true, true, where, target->defences});
   const auto timed = trial::time_sources(trial, [&](std::size_t contestant, const trial::CallEvidence& call) { judges[contestant].see(call); });
   if (!timed) return Unexpected(timed.error());
   const auto& times = timed->times;

@@ -30,7 +30,7 @@ Expected<std::string> candidate_path(const CheckOptions& options, const task::Ta
 
 namespace forge {
 
-Expected<Judgement> judge_call(const CheckOptions& options) {
+Expected<Judgement> judge_call(const CheckOptions& options, build::CompileServer* compile_server) {
   auto task = task::read_task(options.task);
   if (!task) return Unexpected(task.error());
   const auto candidate = candidate_path(options, *task);
@@ -50,8 +50,10 @@ Expected<Judgement> judge_call(const CheckOptions& options) {
   request.task = &*task;
   aim(request, *target);
   request.candidate = *candidate;
+  request.compile_server = compile_server;
   request.only_correctness = options.only_correctness;
   request.seed = options.seed;
+  request.fresh_seed = options.fresh_seed;
   request.budget.call_seconds = options.call_seconds;
   request.budget.call_thread_instructions = options.call_instructions;
   request.budget.measure_thread_instructions = options.measure_instructions;

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "judge/judge.h"
 #include "kforge/knowledge.h"
+#include "trial/time_candidates.h"
 
 namespace kforge::forge {
 namespace {
@@ -42,6 +43,8 @@ trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task&
   out.sheet_name = request.sheet_name;
   out.budget = request.budget;
   out.seed = request.seed;
+  out.fresh_seed = request.fresh_seed != 0 ? request.fresh_seed : trial::draw_fresh_seed();
+  out.defences = request.defences;
   out.profile = !request.only_correctness;
   out.sampled_only = request.sampled_only;
   out.progress = request.progress;
@@ -63,7 +66,7 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   task::Task task = *request.task;
   task.flags.insert(task.flags.end(), request.flags.begin(), request.flags.end());
 
-  judge::JudgeOptions options{request.candidate, request.only_correctness, request.gpu.has_value(), {}};
+  judge::JudgeOptions options{request.candidate, request.only_correctness, request.gpu.has_value(), {}, request.defences};
   if (request.gpu) options.conditions = {request.gpu->device.name, request.gpu->driver_version, request.toolkit, 0, 0, 0, 0, false};
   judge::Judge judge(task, *request.sheet, std::move(options));
   ProfileKeeper profiles;
@@ -75,7 +78,7 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   };
   wanted.worth_timing = [&] { return !judge.rejected(); };
   std::map<std::string, judge::Judge> baselines;   // one that answers wrongly is no baseline
-  wanted.on_baseline = [&](const std::string& name, const trial::CallEvidence& call) { baselines.try_emplace(name, task, *request.sheet, judge::JudgeOptions{name, true, true, {}}).first->second.see(call); };
+  wanted.on_baseline = [&](const std::string& name, const trial::CallEvidence& call) { baselines.try_emplace(name, task, *request.sheet, judge::JudgeOptions{name, true, true, {}, {}}).first->second.see(call); };
   auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
     const StageTimer timer(request.costs, "judge");
     judge.see(call);
@@ -95,6 +98,7 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
   Judgement out;
   out.verdict = std::move(*verdict);
   out.verdict.seconds = seconds_since(start);
+  out.verdict.fresh_seed = wanted.fresh_seed;
   out.verdict.unproven.insert(out.verdict.unproven.end(), request.warnings.begin(), request.warnings.end());
   if (!request.only_correctness) {
     judge::GoalFigures figures = request.goal;

@@ -28,6 +28,8 @@ struct JudgeRequest {
   bool sampled_only = false;             // the measure sizes on a few sampled blocks: a time, and nothing proven
   bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
   std::uint64_t seed = 1;
+  std::uint64_t fresh_seed = 0;          // as TrialRequest; 0: drawn
+  trial::Defences defences;
   trial::Budget budget;
   std::optional<trial::GpuOptions> gpu;  // also run and time it there
   std::string toolkit;                   // version of the CUDA compiler, for the record of a time

@@ -28,6 +28,7 @@
 #include "store/word_list.h"
 #include "task/formula.h"
 #include "trial/prepared_store.h"
+#include "trial/time_candidates.h"
 
 namespace kforge {
 namespace {
@@ -321,6 +322,7 @@ class Optimisation {
     request.compile_server = &*compile_server_;
     request.prepared = &prepared_;
     request.costs = &costs_->ledger();
+    request.fresh_seed = fresh_seed_;   // of all candidates: inputs and references are kept
     request.baselines = baselines_;
     return request;
   }
@@ -385,6 +387,7 @@ class Optimisation {
   std::optional<Candidate> baseline_;
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;
+  const std::uint64_t fresh_seed_ = trial::draw_fresh_seed();
   trial::PreparedStore prepared_;
   std::map<std::string, Judgement> tool_judgements_;   // filled while proposers are asked, read while candidates are judged
   std::unique_ptr<ModelRun> model_;

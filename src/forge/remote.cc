@@ -49,7 +49,7 @@ Expected<void> add_file(std::map<std::string, std::string>& files, std::uint64_t
 }
 
 json options_json(const CheckOptions& o) {
-  return {{"gpu", o.gpu}, {"only_correctness", o.only_correctness}, {"seed", o.seed}, {"call_seconds", o.call_seconds}, {"call_instructions", o.call_instructions},
+  return {{"gpu", o.gpu}, {"only_correctness", o.only_correctness}, {"seed", o.seed}, {"fresh_seed", o.fresh_seed}, {"call_seconds", o.call_seconds}, {"call_instructions", o.call_instructions},
           {"measure_instructions", o.measure_instructions}, {"time_seconds", o.time_seconds}, {"warm", o.warm}, {"sanitize", o.sanitize}, {"counters", o.counters}};
 }
 
@@ -58,6 +58,7 @@ CheckOptions read_options(const json& j) {
   o.gpu = j.value("gpu", o.gpu);
   o.only_correctness = j.value("only_correctness", o.only_correctness);
   o.seed = j.value("seed", o.seed);
+  o.fresh_seed = j.value("fresh_seed", o.fresh_seed);
   o.call_seconds = j.value("call_seconds", o.call_seconds);
   o.call_instructions = j.value("call_instructions", o.call_instructions);
   o.measure_instructions = j.value("measure_instructions", o.measure_instructions);

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kAllGpus = "gpu:all";
+
 struct DeviceWord { bool gpu = false; unsigned index = 0; };
 
 Expected<DeviceWord> read_device_word(const std::string& word) {
@@ -24,7 +26,8 @@ Expected<DeviceWord> read_device_word(const std::string& word) {
   if (word == "gpu") return DeviceWord{true, 0};
   if (word.starts_with("gpu:"))
     if (const auto index = parse_unsigned(std::string_view(word).substr(4)); index && *index < 1024) return DeviceWord{true, static_cast<unsigned>(*index)};
-  return fail(ErrorCode::bad_input, fmt::format("'{}' is no device", word), {}, "--device takes emulator, gpu, or gpu:N");
+  if (word == kAllGpus) return fail(ErrorCode::bad_input, "gpu:all spreads a folder of candidates over the GPUs; here one is meant", {}, "--device gpu:N");
+  return fail(ErrorCode::bad_input, fmt::format("'{}' is no device", word), {}, "--device takes emulator, gpu, gpu:N, or gpu:all for a folder of candidates");
 }
 
 // The sheet lies where the worker's runtime finds it.
@@ -55,13 +58,13 @@ Expected<void> read_sheet(Target& target, const std::string& name, const std::op
   return {};
 }
 
-// Layers of the sandbox that tests switch off to show what they are for: "files,calls".
-std::vector<std::string> defences_off() {
+Expected<void> read_defences(Target& target) {
   const char* value = std::getenv("KFORGE_DEFENCES_OFF");
-  std::vector<std::string> out;
-  for (const std::string_view word : split(value ? value : "", ','))
-    if (!word.empty()) out.emplace_back(word);
-  return out;
+  auto defences = trial::Defences::without(value ? value : "");
+  if (!defences) return Unexpected(defences.error());
+  target.defences = std::move(*defences);
+  for (const std::string& name : target.defences.names_off()) target.warnings.push_back(fmt::format("the defence '{}' is switched off (KFORGE_DEFENCES_OFF): a candidate may cheat", name));
+  return {};
 }
 
 Expected<trial::GpuOptions> open_gpu(const gpu::Driver& driver, const gpu::Device& device) {
@@ -74,13 +77,16 @@ Expected<trial::GpuOptions> open_gpu(const gpu::Driver& driver, const gpu::Devic
   if (!runtime) return Unexpected(runtime.error());
   out.runtime = std::move(*runtime);
   if (auto nvml = gpu::Nvml::open()) out.nvml = std::move(*nvml);
-  out.defences_off = defences_off();
   return out;
 }
 
 }  // namespace
 
-std::string Target::device_key() const { return gpu ? fmt::format("{} {}", gpu->device.uuid, gpu->driver_version) : "emulator"; }
+std::string Target::device_key() const {
+  std::string out = gpu ? fmt::format("{} {}", gpu->device.uuid, gpu->driver_version) : "emulator";
+  for (const std::string& name : defences.names_off()) out += " without " + name;
+  return out;
+}
 std::string Target::device_name() const { return gpu ? gpu->device.name : "emulated " + sheet.name; }
 
 Expected<Target> open_target(const std::string& gpu, const std::string& device) {
@@ -100,7 +106,10 @@ Expected<Target> open_target(const std::string& gpu, const std::string& device) 
   Target out;
   if (auto sheet = read_sheet(out, gpu, here); !sheet) return Unexpected(sheet.error());
   if (const std::string reason = hardware::untargetable_reason(out.sheet); !reason.empty()) return fail(ErrorCode::unsupported, reason, {}, "kforge gpus lists the GPUs that check can target");
-  if (!word->gpu) return out;
+  if (!word->gpu) {
+    if (auto read = read_defences(out); !read) return Unexpected(read.error());
+    return out;
+  }
   if (here->sm() != out.sheet.sm())
     return fail(ErrorCode::bad_input, fmt::format("{} is sm_{} and the target {} is sm_{}: what is built for one does not run on the other", here->name, here->sm(), out.sheet.name, out.sheet.sm()), {},
                 "--gpu this builds for the GPU at hand");
@@ -112,6 +121,16 @@ Expected<Target> open_target(const std::string& gpu, const std::string& device) 
   const auto tools = build::find_toolchain();
   if (!tools) return Unexpected(tools.error());
   out.toolkit = tools->version;
+  if (auto read = read_defences(out); !read) return Unexpected(read.error());
+  return out;
+}
+
+Expected<std::vector<std::string>> device_words(const std::string& word) {
+  if (word != kAllGpus) return std::vector<std::string>{word};
+  const auto driver = gpu::read_driver();
+  if (!driver) return Unexpected(driver.error());
+  std::vector<std::string> out;
+  for (const gpu::Device& device : driver->devices) out.push_back(fmt::format("gpu:{}", device.index));
   return out;
 }
 
@@ -121,6 +140,7 @@ void aim(JudgeRequest& request, const Target& target) {
   request.gpu = target.gpu;
   request.toolkit = target.toolkit;
   request.warnings = target.warnings;
+  request.defences = target.defences;
 }
 
 }  // namespace kforge::forge

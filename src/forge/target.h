@@ -17,7 +17,8 @@ struct Target {
   std::string sheet_name;                  // what the worker's runtime finds the same sheet by: a name, or an absolute path
   std::optional<trial::GpuOptions> gpu;
   std::string toolkit;                     // version of the CUDA compiler, where there is a GPU
-  std::vector<std::string> warnings;       // where the GPU differs from the sheet
+  std::vector<std::string> warnings;       // where the GPU differs from the sheet; defences that are switched off
+  trial::Defences defences;                // but for those that $KFORGE_DEFENCES_OFF names
   std::string device_key() const;          // differs where a time would: "emulator", or the GPU and its driver
   std::string device_name() const;         // "emulated h200", "NVIDIA H200"
 };
@@ -25,6 +26,9 @@ struct Target {
 // `gpu`: a data sheet's name or path, or "this". `device`: "" or "emulator"; "gpu" or "gpu:N", as CUDA counts. "this" is the GPU that `device`
 // names, else the first. Errors: bad_input, missing (no driver, no GPU, no libcudart), unsupported (a part that nvcc does not target).
 Expected<Target> open_target(const std::string& gpu, const std::string& device);
+
+// The devices that a word stands for: "gpu:all" for every GPU of this machine, each other word for itself. Errors: as open_target.
+Expected<std::vector<std::string>> device_words(const std::string& word);
 
 void aim(JudgeRequest& request, const Target& target);   // `target` must outlive the request
 

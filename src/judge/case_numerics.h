@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/arithmetic.h"
 #include "judge/findings.h"
 #include "judge/numerics.h"
 #include "judge/storing_line.h"
@@ -19,7 +20,7 @@ namespace kforge::judge {
 
 class NumericsJudge {
  public:
-  explicit NumericsJudge(const task::Task& task) : task_(task) {}
+  explicit NumericsJudge(const task::Task& task, trial::Defences defences = {}) : task_(task), defences_(defences) {}
 
   // A call that ran to its end on all blocks. Fills the report's figures and adds findings. Returns why the case failed; empty: it did not.
   std::string see(const trial::CallEvidence& call, const std::string& candidate, CaseReport& report, FindingSet& findings);
@@ -29,6 +30,8 @@ class NumericsJudge {
 
   // An output all of whose cases were degenerate; empty when there is none.
   std::optional<std::string> blind_output() const;
+  // How far the outputs are from what the declared arithmetic reaches.
+  const ReachedPrecision& reached() const { return reached_; }
   // What is wrong with the task itself (a reference that is NaN where that is not allowed); empty when nothing is.
   const std::string& task_fault() const { return task_fault_; }
 
@@ -54,8 +57,10 @@ class NumericsJudge {
                     CaseReport* report, FindingSet& findings);
 
   const task::Task& task_;
+  trial::Defences defences_;
   std::map<std::string, Pool> pools_;            // by output
   std::map<std::string, bool> could_fail_;       // by output
+  ReachedPrecision reached_;
   std::string task_fault_;
 };
 

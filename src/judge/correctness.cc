@@ -136,7 +136,51 @@ std::string judge_call(const task::Task& task, const trial::CallEvidence& call, 
   return why;
 }
 
-void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings) {
+trial::CallEvidence without(const trial::Defences& defences, trial::CallEvidence call) {
+  using trial::Defence;
+  const auto drop = [&](std::initializer_list<std::string_view> kinds) {
+    std::erase_if(call.log.violations, [&](const evidence::Violation& v) { return std::find(kinds.begin(), kinds.end(), v.kind) != kinds.end(); });
+  };
+  if (!defences.on(Defence::inputs)) call.log.changed_inputs.clear();
+  if (!defences.on(Defence::allow)) call.log.calls.clear();
+  if (!defences.on(Defence::coverage)) call.log.coverage.clear();
+  if (!defences.on(Defence::order)) drop({"late-work", "not-forked", "not-joined"});
+  if (!defences.on(Defence::persistence)) drop({"persistence"});
+  return call;
+}
+
+namespace {
+
+// CUDA's device-wide algorithms, compiled into the candidate: their kernels stand in the libraries' own namespaces, or at least in their files, which no macro
+// changes.
+std::string library_of(const ptx::Module& module, const ptx::Function& kernel) {
+  struct Row { std::string_view name, folder, library; };
+  static constexpr Row kRows[] = {{"_ZN3cub", "/cub/", "CUB"}, {"_ZN6thrust", "/thrust/", "Thrust"}, {"_ZN4cuda3std", "/cuda/std/", "libcu++"}};
+  const auto located = std::find_if(kernel.instructions.begin(), kernel.instructions.end(), [&](const ptx::Instruction& i) { return !module.locations[i.location].frames.empty(); });
+  const std::string_view file = located == kernel.instructions.end() ? std::string_view() : module.locations[located->location].frames.back().file;
+  const bool in_toolkit = file.find("/include/") != std::string_view::npos;
+  for (const Row& row : kRows)
+    if (kernel.name.starts_with(row.name) || (in_toolkit && file.find(row.folder) != std::string_view::npos)) return std::string(row.library);
+  return {};
+}
+
+void judge_object(const task::Task& task, const trial::TrialResult& trial, const std::string& candidate, const trial::Defences& defences, FindingSet& findings) {
+  using trial::Defence;
+  const auto fail = [&](std::string message) { findings.add(host_finding("interface", candidate, std::move(message))); };
+  if (defences.on(Defence::symbols))
+    for (const std::string& symbol : trial.artefact.forbidden_symbols) fail(fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol));
+  if (defences.on(Defence::imports))
+    for (const std::string& name : trial.artefact.forbidden_imports)
+      if (!name.starts_with("dl") || !allowed(task, "libraries")) fail(fmt::format("the object asks for {}: a launcher launches kernels", name));
+  if (!defences.on(Defence::libraries) || !trial.module || allowed(task, "libraries")) return;
+  for (const ptx::Function& function : trial.module->functions)
+    if (const std::string library = function.is_entry ? library_of(*trial.module, function) : ""; !library.empty())
+      fail(fmt::format("the kernel {} is {}'s, where an own one is asked; add \"libraries\" to [interface] allow if it may", readable_kernel(function.name), library));
+}
+
+}  // namespace
+
+void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, const trial::Defences& defences, FindingSet& findings) {
   const build::Artefact& artefact = trial.artefact;
   if (!artefact.ok) {
     const bool interface = artefact.failure == "interface";
@@ -153,10 +197,7 @@ void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm
     }
     if (!any) findings.add(host_finding("build", candidate, artefact.failure == "limit" ? "the compiler exceeded its limits" : "the compiler failed without a message"));
   }
-  for (const std::string& symbol : artefact.forbidden_symbols)
-    findings.add(host_finding("interface", candidate, fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol)));
-  for (const std::string& name : artefact.forbidden_imports)
-    if (!name.starts_with("dl") || !allowed(task, "libraries")) findings.add(host_finding("interface", candidate, fmt::format("the object asks for {}: a launcher launches kernels", name)));
+  judge_object(task, trial, candidate, defences, findings);
   if (!trial.module) return;
   for (const ptx::TargetIssue& issue : ptx::check_target(*trial.module, static_cast<std::uint32_t>(sm))) {
     Finding finding = make_finding("portability", trial.module->locations[issue.location], candidate);

@@ -14,6 +14,9 @@ namespace kforge::judge {
 std::string judge_call(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings);
 
 // Findings of the build rung: diagnostics, interface, forbidden symbols and imports, instructions that the target lacks.
-void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, FindingSet& findings);
+void judge_build(const task::Task& task, const trial::TrialResult& trial, int sm, const std::string& candidate, const trial::Defences& defences, FindingSet& findings);
+
+// What a call looks like to a judge whose defences are switched off.
+trial::CallEvidence without(const trial::Defences& defences, trial::CallEvidence call);
 
 }  // namespace kforge::judge

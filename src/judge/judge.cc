@@ -68,9 +68,14 @@ Status rung_status(trial::RungStatus status) {
 }  // namespace
 
 Judge::Judge(const task::Task& task, const hardware::DataSheet& sheet, JudgeOptions options)
-    : task_(task), sheet_(sheet), options_(std::move(options)), numerics_(task) {}
+    : task_(task), sheet_(sheet), options_(std::move(options)), numerics_(task, options_.defences) {}
 
 void Judge::see(const trial::CallEvidence& call) {
+  if (options_.defences.names_off().empty()) see_call(call);
+  else see_call(without(options_.defences, call));
+}
+
+void Judge::see_call(const trial::CallEvidence& call) {
   CaseReport report;
   for (const std::string& size : task_.size_names()) report.sizes.emplace_back(size, call.run.sizes.at(size));
   report.values = call.run.values;
@@ -115,6 +120,7 @@ void Judge::see_gpu(const trial::CallEvidence& call, CaseReport report) {
     report.status = Status::skipped;
     report.why = call.skipped;
     unproven_.push_back(fmt::format("on the GPU at {}: {}", call.run.label, call.skipped));
+    for (const evidence::Unproven& item : call.log.unproven) unknown_[item.contract] = item.why;
     cases_.push_back(std::move(report));
     return;
   }
@@ -185,7 +191,7 @@ void Judge::see_measured(const trial::CallEvidence& call) {
 
 void Judge::see_build(const trial::TrialResult& trial) {
   built_ = trial.artefact.ok;
-  judge_build(task_, trial, sheet_.sm(), options_.candidate, findings_);
+  judge_build(task_, trial, sheet_.sm(), options_.candidate, options_.defences, findings_);
   if (!trial.ptx_error.empty()) unknown_["portability"] = trial.ptx_error;
   for (const trial::CallEvidence& call : measured_) {
     PerformanceInput input;
@@ -263,6 +269,21 @@ ContractReport Judge::report(std::string_view id) const {
   return report;
 }
 
+// Narrower arithmetic than agreed, where the task's tolerance admits it.
+void Judge::see_arithmetic(const trial::TrialResult& trial) {
+  constexpr double kByItself = 2;   // times what the declared arithmetic reaches: what needs no operation to be seen
+  const auto excess = numerics_.reached().worst(task_);
+  if (!options_.defences.on(trial::Defence::precision) || !trial.module || !excess || findings_.has_error("numerics")) return;
+  const auto operation = narrower_operation(*trial.module, task_);
+  if (!operation && !(task_.numerics.accumulate && excess->times > kByItself)) return;
+  Finding finding = make_finding("numerics", operation ? operation->position : evidence::SourcePosition{}, options_.candidate);
+  finding.message = fmt::format("{}: narrower arithmetic than agreed, which the tolerance admits: {}{}", excess->output, excess->why, operation ? "; the code holds " + operation->text : "");
+  finding.measured = fmt::format("{:.1f} times what the agreed arithmetic reaches", excess->times);
+  finding.required = "at most what the agreed arithmetic reaches";
+  finding.advice = {"compute in the agreed type, or state the narrower one in [numerics] accumulate"};
+  findings_.add(std::move(finding));
+}
+
 // What only hardware counters tell, where ncu could read them (contracts.md: the best evidence).
 void Judge::see_counters(const trial::TrialResult& trial) {
   if (options_.only_correctness) return;
@@ -332,7 +353,7 @@ void Judge::see_times(const trial::TrialResult& trial, Verdict& verdict) {
     };
     for (const std::string& why : timing->dishonest) add(why);
     const double floor = floors_.count(timing->sizes) ? floors_.at(timing->sizes) : 0;
-    if (timing->failure.empty() && timing->us < kPossiblePart * floor) add(fmt::format("{:.2f} us are less than physics allows: {:.2f} us for the bytes that must move", timing->us, floor));
+    if (options_.defences.on(trial::Defence::physics) && timing->failure.empty() && timing->us < kPossiblePart * floor) add(fmt::format("{:.2f} us are less than physics allows: {:.2f} us for the bytes that must move", timing->us, floor));
   }
   const auto failed = std::find_if(own.begin(), own.end(), [](const trial::Timing* timing) { return !timing->failure.empty(); });
   if (own.empty() || failed != own.end()) {
@@ -352,12 +373,14 @@ void Judge::see_times(const trial::TrialResult& trial, Verdict& verdict) {
     verdict.time.reset();
     return;
   }
-  time_evidence_ = fmt::format("{} samples, {} calls verified, {:.4g} us a call in bursts by the parent's clock", verdict.time->samples, verdict.time->verified, verdict.time->back_to_back_us);
+  time_evidence_ = fmt::format("{} samples, {} calls verified, {:.4g} us a call in bursts by the parent's clock{}", verdict.time->samples, verdict.time->verified, verdict.time->back_to_back_us,
+                               std::all_of(own.begin(), own.end(), [](const trial::Timing* timing) { return timing->witnessed; }) ? ", seen by another process" : "");
 }
 
 Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   numerics_.finish(options_.candidate, findings_);
   see_build(trial);
+  see_arithmetic(trial);
   see_counters(trial);
   list_skipped();
   Verdict verdict;

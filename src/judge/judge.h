@@ -24,6 +24,7 @@ struct JudgeOptions {
   bool only_correctness = false;
   bool gpu = false;                  // a real GPU takes part
   TimeConditions conditions = {};    // of it: gpu, driver, toolkit
+  trial::Defences defences = {};
 };
 
 class Judge {
@@ -40,9 +41,11 @@ class Judge {
   Expected<Verdict> conclude(const trial::TrialResult& trial);
 
  private:
+  void see_call(const trial::CallEvidence& call);
   void see_skipped(const trial::CallEvidence& call);
   void see_gpu(const trial::CallEvidence& call, CaseReport report);
   void see_counters(const trial::TrialResult& trial);
+  void see_arithmetic(const trial::TrialResult& trial);
   void see_times(const trial::TrialResult& trial, Verdict& verdict);
   ContractReport honest() const;
   void list_skipped();

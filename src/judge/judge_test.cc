@@ -8,6 +8,7 @@
 
 #include "judge/contract_table.h"
 #include "task/contract_ids.h"
+#include "trial/correct.h"
 
 namespace kforge::judge {
 namespace {
@@ -147,6 +148,27 @@ TEST_F(Judging, WhatTheObjectAsksForCounts) {
   EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
   trial_.artefact.forbidden_imports = {"mprotect (changes what memory may be used for)"};
   EXPECT_THAT(failed(conclude({good_call(true)})), Contains("interface"));
+}
+
+// A broken GPU is neither the candidate's fault nor a reason to take it unseen.
+TEST_F(Judging, AFaultOfTheGpuItselfIsNoVerdict) {
+  trial::CallEvidence call = good_call(false);
+  call.on_gpu = true;
+  call.completed = false;
+  call.log = {};
+  call.log.ending_detail = "cudaErrorECCUncorrectable";
+  trial::note_gpu_error(call);
+  EXPECT_THAT(call.skipped, HasSubstr("the GPU itself"));
+  const Verdict verdict = conclude({good_call(true), call});
+  EXPECT_EQ(verdict.status, VerdictStatus::error);
+  EXPECT_THAT(verdict.why, HasSubstr("run.crash"));
+  trial::CallEvidence own = good_call(false);
+  own.on_gpu = true;
+  own.completed = false;
+  own.log = {};
+  own.log.ending_detail = "cudaErrorIllegalAddress";
+  trial::note_gpu_error(own);
+  EXPECT_EQ(conclude({good_call(true), own}).status, VerdictStatus::rejected);
 }
 
 TEST_F(Judging, ListsWhatIsUnknownAsUnproven) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 
@@ -70,6 +69,8 @@ class Bound {
     return {c_, unit_out_, per_scale_ * scales_[at_], floor_, 0, 0, 0};
   }
   std::size_t row_end(std::size_t i, std::size_t count) const { return row_ == 0 ? count : std::min(count, (i / row_ + 1) * row_); }
+  // Of the accumulate type alone, before the result is rounded.
+  double of_arithmetic(std::size_t i) const { return per_scale_ * scales_[row_ == 0 ? 0 : i / row_]; }
 
  private:
   void find_row(std::size_t i) const {
@@ -156,7 +157,8 @@ class Comparison {
  public:
   Comparison(std::span<const Draw> draws, const TensorLayout& layout, const NumericsOptions& options)
       : draws_(draws), layout_(layout), options_(options), exact_types_(!task::is_float(options.dtype)), most_(task::max_finite(options.dtype)),
-        pooled_(layout.elements < kPool), scale_(pooled_ ? scale_over(draws) : 0) {
+        pooled_(layout.elements < kPool), rounds_(task::is_float(options.dtype) && task::unit_roundoff(options.dtype) > 16 * task::unit_roundoff(options.accumulate)),
+        scale_(pooled_ ? scale_over(draws) : 0) {
     out_.own_bounds = options.abs || options.rel;
     out_.pooled_enough = layout.elements * static_cast<std::int64_t>(draws.size()) >= kPool;
   }
@@ -259,7 +261,7 @@ class Comparison {
 
   // Adds elements of one row among which nothing stands out; else false, and nothing is added.
   bool stretch(std::size_t d, std::size_t start, std::size_t end, const Elements& out, const Bound& bound, NormSums& sums) {
-    const std::byte* floats = exact_types() ? nullptr : out.floats_from(start);
+    const std::byte* floats = exact_types() || rounds_ ? nullptr : out.floats_from(start);
     if (!floats || !draws_[d].exact.empty()) return false;
     ElementLimits limits = out_.own_bounds ? ElementLimits{1, options_.rel.value_or(0), options_.abs.value_or(0), 0, 0, 0, 0} : bound.limits(start);
     limits.most = most_;
@@ -293,7 +295,16 @@ class Comparison {
       if (!agrees) disagree(d, i, value, ref);
       return;
     }
+    if (rounds_) note_rounding(value, ref, bound.of_arithmetic(i));
     record(d, i, value, ref, std::abs(value - ref), allowed(i, ref, bound), sums);
+  }
+
+  // A value is misrounded where the error before rounding reaches the middle between two neighbours: as often as twice that error lies in their distance.
+  void note_rounding(double value, double ref, double error) {
+    const double distance = task::unit_roundoff(options_.dtype) * std::abs(ref);
+    ++out_.rounded;
+    out_.misrounded += value != task::round_to(options_.dtype, ref);
+    out_.expected_misrounded += distance > 0 ? std::min(1.0, 2 * error / distance) : 1.0;
   }
 
   void integer_element(std::size_t d, std::size_t i, std::int64_t value, std::int64_t ref, NormSums& sums) {
@@ -362,7 +373,7 @@ class Comparison {
   void settle(const Degeneracy& reference, const Degeneracy& output) {
     if (!settled_ || out_.reference.kind != Degenerate::no) out_.reference = reference;
     settled_ = true;
-    if (reference.kind == Degenerate::no && output.kind != Degenerate::no) out_.output = output;
+    if (options_.degenerate_is_wrong && reference.kind == Degenerate::no && output.kind != Degenerate::no) out_.output = output;
   }
 
   void finish() {
@@ -398,7 +409,7 @@ class Comparison {
   const NumericsOptions& options_;
   const bool exact_types_;
   const double most_;           // the output type's largest finite number
-  bool pooled_;
+  bool pooled_, rounds_;
   double scale_;
   TensorErrors out_;
   NormSums pool_;

@@ -7,7 +7,7 @@
 // further draws of the same case until 32 are covered (task/cases.h, draws_to_pool).
 //
 // Apart from every tolerance: where the reference is not degenerate (all zero, constant, a copy of an input), an output that is so is
-// wrong; and NaN and infinities must stand where the reference has them.
+// wrong, with noise on it, too (trivial_output.h); and NaN and infinities must stand where the reference has them.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,7 @@ struct NumericsOptions {
   std::optional<double> abs = {}, rel = {};     // the task's own bounds: |out - ref| <= abs + rel |ref| in place of the above
   double integer_difference = 0;                // of integer outputs
   bool allow_nan = false;                       // the task may ask for NaN; else a NaN in the reference is reported
+  bool degenerate_is_wrong = true;              // false: an output that is zero, constant or a copy is judged by its errors alone
 };
 
 // The options that the task states for one of its outputs.
@@ -74,6 +75,10 @@ struct TensorErrors {
   std::uint64_t nonfinite_disagreements = 0;    // NaN or infinity where the reference has none, or the reverse
   double norm_error = 0, norm_bound = 0;        // ||out - ref|| and its bound, of the worst draw (of all, when pooled)
   bool norm_failed = false;
+  // Of outputs narrower than the accumulate type: elements that are not the nearest value of their type, of how many, and how many of them the
+  // declared arithmetic would miss by its own error.
+  std::uint64_t misrounded = 0, rounded = 0;
+  double expected_misrounded = 0;
   bool own_bounds = false;                      // the task's own bounds were used
   bool pooled_enough = true;                    // false: fewer than 32 elements in all draws, bounds are less certain
   bool reference_has_nan = false;               // and the task does not allow it: the task or its values are at fault

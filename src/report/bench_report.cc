@@ -74,7 +74,7 @@ std::string to_json(const BenchReport& report) {
   for (const BenchRow& row : report.rows) {
     Json one = {{"candidate", row.candidate}, {"sizes", row.sizes}};
     for (const Figure& figure : kFigures) one[figure.name] = std::isfinite(row.*figure.value) ? Json(row.*figure.value) : Json(nullptr);
-    one.update({{"host_bound", row.host_bound}, {"samples", row.samples}, {"discarded", row.discarded}, {"verified", row.verified}, {"right", row.right}, {"failure", row.failure}, {"dishonest", row.dishonest}});
+    one.update({{"host_bound", row.host_bound}, {"witnessed", row.witnessed}, {"samples", row.samples}, {"discarded", row.discarded}, {"verified", row.verified}, {"right", row.right}, {"failure", row.failure}, {"dishonest", row.dishonest}});
     Json conditions = {{"gpu", row.conditions.gpu}, {"driver", row.conditions.driver}, {"toolkit", row.conditions.toolkit}};
     for (const Condition& c : kConditions) conditions[c.name] = row.conditions.*c.value;
     conditions["power_capped"] = row.conditions.power_capped;

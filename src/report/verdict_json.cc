@@ -87,6 +87,7 @@ Json report::verdict_json(const Verdict& v) {
   out["time"] = nullptr;
   if (v.time) out["time"] = json(*v.time);
   out["resources"] = resources(v);
+  out["fresh_seed"] = v.fresh_seed;
   out["seconds"] = number(v.seconds);
   return out;
 }

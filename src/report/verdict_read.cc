@@ -167,6 +167,7 @@ void read_into(JsonReader& reader, Verdict& v) {
   read_list(reader, "findings", v.findings);
   reader.in_object("time", [&](JsonReader& time) { read_into(time, v.time.emplace()); });
   reader.in_object("resources", [&](JsonReader& resources) { read_list(resources, "kernels", v.resources); });
+  reader.read("fresh_seed", v.fresh_seed);
   reader.read("seconds", v.seconds);
 }
 

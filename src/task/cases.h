@@ -27,6 +27,8 @@ struct CaseOptions {
   bool with_measure = true;
   // Extents that one block covers, by size name, when known: adds tile - 1, tile, tile + 1 and one and a half of that size.
   std::map<std::string, std::vector<std::int64_t>> tile_sizes = {};
+  // Not 0: inputs are drawn from it, too, so that a candidate that knows `seed` cannot know them.
+  std::uint64_t fresh_seed = 0;
 };
 
 // In order: verify sizes, built-in sizes, adversarial values, repeated calls, measure sizes. Sizes that `where` excludes

@@ -169,7 +169,7 @@ class CaseMaker {
       return;
     }
     // Seeds of neighbouring cases are far apart: a case's calls use seed, seed + 1, ...
-    const auto seed = mix64(options_.seed ^ mix64(cases_.size() + 1));
+    const auto known = mix64(options_.seed ^ mix64(cases_.size() + 1)), seed = options_.fresh_seed == 0 ? known : mix64(known ^ options_.fresh_seed);
     cases_.push_back({sizes, std::string(values), seed, calls, false, label(sizes)});
   }
 

@@ -36,6 +36,15 @@ TEST(Cases, EachDimensionTakesEachSpecialExtent) {
       EXPECT_TRUE(extents(cases, name).contains(extent)) << name << " " << extent;
 }
 
+TEST(Cases, AFreshSeedChangesTheInputsOfAll) {
+  const auto usual = cases_of(softmax()), fresh = cases_of(softmax(), {.fresh_seed = 77}), again = cases_of(softmax(), {.fresh_seed = 77});
+  ASSERT_EQ(usual.size(), fresh.size());
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    EXPECT_NE(usual[i].seed, fresh[i].seed) << usual[i].label;
+    EXPECT_EQ(fresh[i].seed, again[i].seed);
+  }
+}
+
 TEST(Cases, AreFewDistinctAndInOrder) {
   const auto cases = cases_of(softmax());
   EXPECT_LE(cases.size(), 24u);

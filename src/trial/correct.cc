@@ -1,7 +1,10 @@
 #include "trial/correct.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -75,7 +78,7 @@ class GpuRun {
     if (answer.ok) {
       read_answer(answer, *layout, asked->arena, prepared, out);
       note_gpu_error(out);
-      if (out.log.ending != Ending::finished) process_.renew();   // the error sticks to the context
+      if (out.log.ending != Ending::finished || !out.skipped.empty()) process_.renew();   // the error sticks to the context
     }
     out.inputs = std::move(prepared.inputs);
     report(std::move(out));
@@ -118,8 +121,23 @@ class GpuRun {
 
 }  // namespace
 
+namespace {
+
+// What the GPU reports when it is itself at fault; a candidate can bring about all others.
+constexpr std::string_view kOfTheMachine[] = {"cudaErrorECCUncorrectable", "cudaErrorNvlinkUncorrectable", "cudaErrorDevicesUnavailable", "cudaErrorSystemNotReady", "cudaErrorSystemDriverMismatch",
+                                              "cudaErrorNoDevice", "cudaErrorContained", "cudaErrorDeviceUninitialized"};
+
+}  // namespace
+
+bool is_machine_fault(std::string_view error) { return std::find(std::begin(kOfTheMachine), std::end(kOfTheMachine), error) != std::end(kOfTheMachine); }
+
 void note_gpu_error(CallEvidence& call) {
   if (call.completed || !call.fault.contract.empty() || call.log.ending != Ending::finished) return;
+  if (is_machine_fault(call.log.ending_detail)) {
+    call.skipped = fmt::format("the GPU itself is at fault: {}", call.log.ending_detail);
+    call.log.unproven.push_back({"run.crash", call.skipped});
+    return;
+  }
   call.log.ending = Ending::trap;
   call.log.ending_detail = "the GPU reports " + (call.log.ending_detail.empty() ? "an error" : call.log.ending_detail);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "trial/references.h"
@@ -19,7 +20,11 @@ struct CorrectOptions {
 // Errors: the GPU cannot be used at all, or the task's reference is wrong; never what the candidate did.
 Expected<Rung> correct_on_gpu(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call);
 
-// A call on the GPU that did not complete: "the GPU reports cudaErrorIllegalAddress".
+// An error by which a GPU says that it is broken or lost: no candidate's doing, and no answer about one.
+bool is_machine_fault(std::string_view error);
+
+// A call on the GPU that did not complete: "the GPU reports cudaErrorIllegalAddress". Where the GPU itself is at fault the call is skipped, and what
+// must be known of it stays unknown.
 void note_gpu_error(CallEvidence& call);
 
 }  // namespace kforge::trial

@@ -1,6 +1,7 @@
 #include "trial/device_api.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <chrono>
 
@@ -38,6 +39,10 @@ int host_elapsed(float* ms, void* from, void* to) {
 
 }  // namespace
 
+DeviceApiPage device_api_page;
+
+bool DeviceApiPage::seal() { return ::mprotect(this, sizeof *this, PROT_READ) == 0; }
+
 void DeviceApi::pose_as_gpu() {
   device_synchronise = synchronise;
   create_event = create_host_event;
@@ -64,6 +69,10 @@ std::string load_device_api(const std::string& path, DeviceApi& api) {
   (void)(resolve(library, "cudaEventCreate", api.create_event) && resolve(library, "cudaEventRecord", api.record) && resolve(library, "cudaEventSynchronize", api.wait_for_event) &&
       resolve(library, "cudaEventElapsedTime", api.elapsed) && resolve(library, "cudaMemsetAsync", api.set) && resolve(library, "cudaMemcpyAsync", api.copy_async));
   (void)resolve(library, "cudaCtxResetPersistingL2Cache", api.reset_persisting);
+  (void)(resolve(library, "cudaIpcGetMemHandle", api.share) && resolve(library, "cudaIpcOpenMemHandle", api.adopt) && resolve(library, "cudaIpcCloseMemHandle", api.leave));
+  (void)resolve(library, "cudaDeviceGetLimit", api.get_limit);
+  (void)resolve(library, "cudaLaunchHostFunc", api.host_function);
+  (void)resolve(library, "cudaStreamGetAttribute", api.stream_attribute);
   (void)(resolve(library, "cudaStreamBeginCapture", api.begin_capture) && resolve(library, "cudaStreamEndCapture", api.end_capture) && resolve(library, "cudaGraphInstantiate", api.instantiate) &&
       resolve(library, "cudaGraphLaunch", api.launch_graph) && resolve(library, "cudaGraphExecDestroy", api.destroy_executable) && resolve(library, "cudaGraphDestroy", api.destroy_graph));
   if (!resolve(library, "kforge_cudart_end_call", api.end_call)) return {};

@@ -24,6 +24,14 @@ struct DeviceApi {
   int (*set)(void*, int, std::size_t, void*) = nullptr;              // cudaMemsetAsync
   int (*copy_async)(void*, const void*, std::size_t, int, void*) = nullptr;
   int (*reset_persisting)() = nullptr;                               // cudaCtxResetPersistingL2Cache; null where it is not known
+  struct SharedHandle { char bytes[64] = {}; };                      // cudaIpcMemHandle_t
+  int (*share)(SharedHandle*, void*) = nullptr;                      // cudaIpcGetMemHandle; null where it is not known
+  int (*adopt)(void**, SharedHandle, unsigned) = nullptr;            // cudaIpcOpenMemHandle
+  int (*leave)(void*) = nullptr;                                     // cudaIpcCloseMemHandle
+  bool shares() const { return share && adopt && leave; }
+  int (*get_limit)(std::size_t*, int) = nullptr;                     // cudaDeviceGetLimit; null where it is not known
+  int (*stream_attribute)(void*, int, void*) = nullptr;              // cudaStreamGetAttribute; null where it is not known
+  int (*host_function)(void*, void (*)(void*), void*) = nullptr;     // cudaLaunchHostFunc; null where it is not known
   bool times() const { return create_event && record && wait_for_event && elapsed && set && copy_async; }
 
   // CUDA graphs; null where they are not known.
@@ -50,6 +58,15 @@ struct DeviceApi {
   // way to a real GPU on the emulated one by it. REQUIRES: one such runtime in a process.
   void pose_as_gpu();
 };
+
+// The one that the worker calls. Its page is sealed before the candidate is loaded, and no pointer to it lies in memory: whoever writes over the stack or
+// the heap of this process still does not change which function tells the time.
+struct alignas(4096) DeviceApiPage {
+  DeviceApi api;
+  bool seal();                   // read-only from now on; false when the system refuses
+};
+extern DeviceApiPage device_api_page;
+inline constexpr const DeviceApi& device_api = device_api_page.api;
 
 // Empty, or why the library cannot serve. It is loaded for all that is loaded later (RTLD_GLOBAL) and stays.
 std::string load_device_api(const std::string& path, DeviceApi& api);

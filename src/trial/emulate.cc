@@ -113,8 +113,8 @@ class Emulation {
 
   // What one block covers is known once a measure size has been launched: the boundaries of that tile are tried too (contracts.md, "Cases").
   Expected<void> run_around_tiles() {
-    if (tiles_.empty() || outcome_.stopped()) return {};
-    task::CaseOptions options{.seed = request_.seed, .with_measure = false, .tile_sizes = {}};
+    if (tiles_.empty() || outcome_.stopped() || !request_.defences.on(Defence::sizes)) return {};
+    task::CaseOptions options{.seed = request_.seed, .with_measure = false, .tile_sizes = {}, .fresh_seed = request_.defences.on(Defence::seeds) ? request_.fresh_seed : 0};
     for (const auto& [name, tiles] : tiles_) options.tile_sizes[name].assign(tiles.begin(), tiles.end());
     auto cases = task::make_cases(task_, options);
     if (!cases) return Unexpected(cases.error());
@@ -228,7 +228,7 @@ class Emulation {
     if (!layout) return Unexpected(layout.error());
     const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = false, .outputs = !out.sampled, .serial = ++serial_,
                               .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
-                              .schedule_seed = schedule_seed.value_or(request_.seed + job.call)};
+                              .schedule_seed = schedule_seed.value_or(out.sampled && request_.fresh_seed != 0 ? request_.fresh_seed : request_.seed + job.call)};
     new_addresses_ = false;
     // A call on sampled blocks has a process of its own: the blocks that are left out leave the candidate's variables in a state that no
     // whole launch would. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device error, as a GPU's context does.

@@ -22,6 +22,7 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "trial/call_origin.h"
 #include "trial/protocol.h"
 
 namespace kforge::trial {
@@ -282,8 +283,13 @@ std::string enter_sandbox(const SandboxRequest& request) {
   if (!request.real_gpu) enter_sandbox_early(request);
   if (off(request, "calls")) return {};
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);   // a filter needs it
+  // NVIDIA's driver loads libraries later: there, the object's own code is what is refused, once it is known.
+  if (!request.real_gpu && !request.own_calls)
+    if (std::string why = restrict_origin(Origin::only, loaded_code()); !why.empty()) return why;
   return load_filter(request.real_gpu);
 }
+
+namespace {
 
 std::string close_file_system() {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -295,6 +301,15 @@ std::string close_file_system() {
   const int loaded = ok ? seccomp_load(filter) : -EINVAL;
   seccomp_release(filter);
   return loaded == 0 ? std::string() : std::string("the file filter was refused: ") + std::strerror(-loaded);
+}
+
+}  // namespace
+
+std::string close_sandbox(const SandboxRequest& request) {
+  if (!request.real_gpu) return off(request, "files") ? std::string() : close_file_system();
+  if (off(request, "calls")) return {};
+  const std::vector<CodeRange> own = loaded_code(request.object);
+  return own.empty() ? "the object's code is not where it was loaded" : restrict_origin(Origin::never, own);
 }
 
 }  // namespace kforge::trial

@@ -3,7 +3,7 @@
 // Layers, each of which works alone where another is not to be had: resource limits; no privileges and none to gain; a
 // network namespace without a network; Landlock (only the object and the system's libraries can be read); a list of
 // system calls. Calls that can only mean harm (fork, exec, kill, socket, opening a file to write, ...) raise SIGSYS, which
-// names them to the parent and ends the process; any other call that is not on the list fails with EPERM.
+// names them to the parent and ends the process; any other call that is not on the list fails with EPERM. Where a call comes from counts, too (call_origin.h).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct SandboxRequest {
   std::uint64_t memory_bytes = 0;   // address space beyond what is in use now
   std::uint64_t cpu_seconds = 0;
   bool real_gpu = false;            // NVIDIA's driver needs device files and ioctl: a list of forbidden calls instead of allowed ones
+  bool own_calls = false;           // the object may make system calls by instructions of its own, as a reference's libraries do
   std::vector<std::string> libraries;       // of the real GPU, where they lie outside the system's folders
   std::vector<std::string> defences_off;    // "files", "privileges", "calls": for tests that show what a layer is for
 };
@@ -27,8 +28,8 @@ void enter_sandbox_early(const SandboxRequest& request);
 
 // Empty, or what could not be set up: then nothing may be loaded.
 std::string enter_sandbox(const SandboxRequest& request);
-// After the object was loaded: no file at all can be opened any more.
-std::string close_file_system();
+// After the object was loaded. Emulated: no file at all can be opened any more. On a real GPU: no system call by an instruction of the object's own.
+std::string close_sandbox(const SandboxRequest& request);
 
 // Reports SIGSYS and fatal signals to the parent. Before enter_sandbox.
 void install_reporters();

@@ -17,6 +17,7 @@
 #include "gpu/statistics.h"
 #include "trial/candidate_process.h"
 #include "trial/correct.h"
+#include "trial/keeper.h"
 #include "trial/timed_worker.h"
 
 namespace kforge::trial {
@@ -53,10 +54,12 @@ class SizeRun {
       tell_failure(i);
     }
     sample();
+    open_keeper();
     for (std::size_t i = 0; i < all_.size(); ++i) {
       say("cross-checking");
-      all_[i]->run_bursts([&](std::size_t draw) { verify(i, draw); });
+      all_[i]->run_bursts(keeper_.get(), [&](std::size_t draw, const std::byte* arena) { verify(i, draw, arena); });
       all_[i]->replay_graph();
+      all_[i]->read_settings(false);
     }
     if (auto done = sample_fresh(); !done) return Unexpected(done.error());
     std::vector<Timing> out;
@@ -73,9 +76,17 @@ class SizeRun {
     if (request_.progress) request_.progress(fmt::format("time {}: {}", run_.label, what));
   }
 
+  void open_keeper() {
+    const auto fit = std::find_if(all_.begin(), all_.end(), [](const auto& one) { return !one->failed(); });
+    if (fit == all_.end() || !request_.defences.on(Defence::witness)) return;
+    std::vector<std::vector<SharedBytes>> draws;
+    for (const Prepared& draw : draws_) draws.push_back(draw.inputs);
+    keeper_ = Keeper::open(request_, run_.sizes, layout_, (*fit)->sets(), draws, (*fit)->flush_bytes());
+  }
+
   Expected<void> make_draws() {
     task::Case run = run_;
-    run.calls = kDraws;
+    run.calls = request_.defences.on(Defence::repeat) ? kDraws : 1;
     const auto jobs = jobs_of({run}, true);
     References references(*request_.task, request_.reference, request_.call_seconds, jobs, nullptr);
     const auto start = Clock::now();
@@ -110,7 +121,7 @@ class SizeRun {
         if (!all_[i]->goes_on()) continue;
         const bool fetch = turn < 2 || random_() % 4 == 0;
         all_[i]->sample_block(fetch);
-        if (fetch && !all_[i]->failed()) verify(i, all_[i]->last_draw());
+        if (fetch && !all_[i]->failed()) verify(i, all_[i]->last_draw(), all_[i]->arena());
       }
     }
     for (const auto& one : all_) one->conclude(ended_by);
@@ -133,8 +144,12 @@ class SizeRun {
   }
 
   // Hands on what lies in the arena, unless the same answer to the same inputs was seen already.
-  void verify(std::size_t place, std::size_t draw) {
+  void verify(std::size_t place, std::size_t draw, const std::byte* arena) {
     TimedWorker& one = *all_[place];
+    if (!request_.defences.on(Defence::verify)) {
+      one.note_verified();
+      return;
+    }
     const Prepared& known = draws_[draw];
     Hasher hasher;
     hasher.field(std::to_string(draw));
@@ -143,9 +158,9 @@ class SizeRun {
     for (const TensorPlace& tensor : layout_.places) {
       if (tensor.has_input()) {
         const SharedBytes& input = known.inputs[next_input++];
-        changed |= !tensor.has_output() && std::memcmp(one.arena() + tensor.out, input.data(), tensor.bytes) != 0;
+        changed |= request_.defences.on(Defence::inputs) && !tensor.has_output() && std::memcmp(arena + tensor.out, input.data(), tensor.bytes) != 0;
       }
-      if (tensor.has_output()) hasher.field(std::string_view(reinterpret_cast<const char*>(one.arena() + tensor.out), tensor.bytes));
+      if (tensor.has_output()) hasher.field(std::string_view(reinterpret_cast<const char*>(arena + tensor.out), tensor.bytes));
     }
     one.note_verified();
     if (!seen_[place].insert(hasher.hex()).second && !changed) return;
@@ -155,7 +170,7 @@ class SizeRun {
     prepared.further = draws_.back().further;
     for (std::size_t other = 0; other < draws_.size(); ++other)
       if (other != draw && !draws_[other].outputs.empty()) prepared.further.push_back(small_outputs(draws_[other]));
-    read_tensors(layout_, one.arena(), prepared, out);
+    read_tensors(layout_, arena, prepared, out);
     out.inputs = std::move(prepared.inputs);
     on_call_(place, out);
   }
@@ -199,6 +214,7 @@ class SizeRun {
   CaseLayout layout_;
   std::vector<Prepared> draws_;
   std::vector<std::unique_ptr<TimedWorker>> all_;
+  std::unique_ptr<Keeper> keeper_;               // null: the driver shares no memory
   std::vector<std::set<std::string>> seen_;      // by contestant: hashes of the answers handed on
   std::set<std::size_t> told_;
 };
@@ -211,9 +227,9 @@ std::string label_of(const task::Task& task, const task::Sizes& sizes) {
 
 }  // namespace
 
-void judge_honesty(const Doubts& doubts, Timing& timing) {
+void judge_honesty(const Doubts& doubts, const Defences& defences, Timing& timing) {
   constexpr double kFactor = 1.4;        // calls in a burst share the DRAM with the writes of the call before
-  if (doubts.quiet_us > doubts.quiet_empty_us + std::max(8.0, 0.15 * timing.us))
+  if (defences.on(Defence::quiet) && doubts.quiet_us > doubts.quiet_empty_us + std::max(8.0, 0.15 * timing.us))
     timing.dishonest.push_back(fmt::format("work goes on for {:.1f} us after the given stream is done, on another stream or thread", doubts.quiet_us - doubts.quiet_empty_us));
   const double usual = std::max(timing.us, doubts.slow_us);
   if (timing.back_to_back_us > kFactor * usual + doubts.slack_us) {
@@ -221,11 +237,11 @@ void judge_honesty(const Doubts& doubts, Timing& timing) {
       timing.host_bound = true;
       timing.us = timing.back_to_back_us;
       timing.p99_us = std::max(timing.p99_us, timing.us);
-    } else {
+    } else if (defences.on(Defence::clock)) {
       timing.dishonest.push_back(fmt::format("a call takes {:.1f} us by the parent's clock and {:.1f} us by the events", timing.back_to_back_us, timing.us));
     }
   }
-  if (timing.fresh_us > 1.25 * usual + 2 && !timing.host_bound)
+  if (defences.on(Defence::fresh) && timing.fresh_us > 1.25 * usual + 2 && !timing.host_bound)
     timing.dishonest.push_back(fmt::format("on inputs that it has not seen before a call takes {:.1f} us, on others {:.1f} us", timing.fresh_us, timing.us));
 }
 

@@ -29,6 +29,8 @@ struct Contestant {
   std::string name;              // "" is the candidate
   std::string object;            // the shared object that build made
   std::string pytorch = {}, pattern = {};   // as Baseline
+  std::vector<std::string> doubts = {};     // what its object alone speaks against it
+  bool starts_threads = true;               // its object asks for a function that does
 };
 
 struct TimeRequest {
@@ -38,6 +40,7 @@ struct TimeRequest {
   WorkerOptions worker, reference;       // of every contestant but for its object; of the reference
   GpuOptions gpu;
   TimeOptions options;
+  Defences defences;
   double call_seconds = 20;
   std::uint64_t seed = 1;                // of the inputs and of the order in which they come
   std::function<void(std::string_view)> progress;
@@ -62,6 +65,6 @@ struct Doubts {
   double slack_us = 0;                          // of the parent's clock per call
   double slow_us = 0;                           // 90th percentile of the samples: what a busy machine makes of an honest call
 };
-void judge_honesty(const Doubts& doubts, Timing& timing);
+void judge_honesty(const Doubts& doubts, const Defences& defences, Timing& timing);
 
 }  // namespace kforge::trial

@@ -9,15 +9,11 @@
 #include "trial/worker_process.h"
 
 namespace kforge::trial {
-namespace {
 
-// Inputs of timed calls are such as no candidate can have been made for.
-std::uint64_t fresh_seed() {
+std::uint64_t draw_fresh_seed() {
   std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+  return ((std::uint64_t{device()} << 20) ^ device()) | 1;
 }
-
-}  // namespace
 
 Expected<build::Artefact> build_task_reference(const task::Task& task, CostLedger* costs) {
   build::ReferenceRequest wanted;
@@ -43,6 +39,7 @@ Expected<Workers> worker_options(const TrialRequest& request, const std::string&
   out.candidate.runtime = *runtime;
   out.candidate.configure = nlohmann::json{{"sheet", request.sheet_name.empty() ? request.sheet.name : request.sheet_name}, {"safety", true}, {"profile", true}, {"seed", request.seed}}.dump();
   out.candidate.costs = out.reference.costs = request.costs;
+  out.candidate.defences_off = request.defences.names_off();
   out.reference.reference = true;
   out.reference.object = reference;
   return out;
@@ -54,7 +51,6 @@ WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu) {
   options.runtime = gpu.runtime;
   options.driver = gpu.driver;
   options.gpu_uuid = gpu.device.uuid;
-  options.defences_off = gpu.defences_off;
   options.start_seconds = std::max(options.start_seconds, kStartSeconds);
   return options;
 }
@@ -62,7 +58,7 @@ WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu) {
 Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants) {
   for (const Baseline& baseline : request.baselines) {
     if (!baseline.pytorch.empty()) {
-      contestants.push_back({baseline.name, {}, baseline.pytorch, baseline.pattern});
+      contestants.push_back({baseline.name, {}, baseline.pytorch, baseline.pattern, {}});
       continue;
     }
     build::CandidateRequest wanted;
@@ -74,7 +70,12 @@ Expected<void> build_baselines(const TrialRequest& request, std::vector<Contesta
     if (!built) return Unexpected(built.error());
     if (!built->ok && baseline.optional) continue;
     if (!built->ok) return fail(ErrorCode::bad_input, "it does not build", {baseline.source, 0, 0}, "kforge check says why");
-    contestants.push_back({baseline.name, built->shared_object, {}, {}});
+    Contestant& one = contestants.emplace_back(Contestant{baseline.name, built->shared_object, {}, {}, {}, built->starts_threads});
+    if (!baseline.own) continue;
+    if (request.defences.on(Defence::symbols))
+      for (const std::string& symbol : built->forbidden_symbols) one.doubts.push_back(fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol));
+    if (request.defences.on(Defence::imports))
+      for (const std::string& name : built->forbidden_imports) one.doubts.push_back(fmt::format("the object asks for {}", name));
   }
   return {};
 }
@@ -88,8 +89,9 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   out.reference = reference;
   out.gpu = *request.gpu;
   out.options = request.time;
+  out.defences = request.defences;
   out.call_seconds = request.budget.call_seconds;
-  out.seed = fresh_seed();
+  out.seed = draw_fresh_seed();
   out.progress = request.progress;
   out.stop = request.stop;
   return out;

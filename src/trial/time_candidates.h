@@ -18,6 +18,9 @@ struct Workers { WorkerOptions candidate, reference; };
 Expected<Workers> worker_options(const TrialRequest& request, const std::string& reference);
 WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu);
 
+// Of inputs that no candidate can have been made for; exact in a JSON number.
+std::uint64_t draw_fresh_seed();
+
 // Adds the request's baselines. Errors: bad_input for a source that does not build.
 Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants);
 TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> contestants, const WorkerOptions& candidate, const WorkerOptions& reference);

@@ -23,7 +23,7 @@ Doubts doubts(double us) { return {.quiet_us = 4, .quiet_empty_us = 3, .enqueue_
 
 TEST(Honesty, AnOrdinaryKernelIsHonest) {
   Timing one = timing(100, 96, 101);
-  judge_honesty(doubts(100), one);
+  judge_honesty(doubts(100), {}, one);
   EXPECT_THAT(one.dishonest, IsEmpty());
   EXPECT_FALSE(one.host_bound);
   EXPECT_EQ(one.us, 100);
@@ -31,7 +31,7 @@ TEST(Honesty, AnOrdinaryKernelIsHonest) {
 
 TEST(Honesty, ATinyKernelMayTakeItsLaunchInABurst) {
   Timing one = timing(2, 6.5, 2.1);
-  judge_honesty(doubts(2), one);
+  judge_honesty(doubts(2), {}, one);
   EXPECT_THAT(one.dishonest, IsEmpty());
 }
 
@@ -39,13 +39,13 @@ TEST(Honesty, WorkAfterTheStreamIsDoneIsSeen) {
   Timing one = timing(3, 4, 3);
   Doubts seen = doubts(3);
   seen.quiet_us = 60;
-  judge_honesty(seen, one);
+  judge_honesty(seen, {}, one);
   EXPECT_THAT(one.dishonest, ElementsAre(HasSubstr("work goes on for 57.0 us")));
 }
 
 TEST(Honesty, ALyingClockIsSeen) {
   Timing one = timing(10, 40, 10);
-  judge_honesty(doubts(10), one);
+  judge_honesty(doubts(10), {}, one);
   EXPECT_THAT(one.dishonest, ElementsAre(HasSubstr("40.0 us by the parent's clock and 10.0 us by the events")));
 }
 
@@ -53,7 +53,7 @@ TEST(Honesty, ALauncherThatTakesLongerThanItsKernelsCountsInFull) {
   Timing one = timing(10, 40, 10);
   Doubts seen = doubts(10);
   seen.enqueue_us = 38;
-  judge_honesty(seen, one);
+  judge_honesty(seen, {}, one);
   EXPECT_THAT(one.dishonest, IsEmpty());
   EXPECT_TRUE(one.host_bound);
   EXPECT_EQ(one.us, 40);
@@ -62,7 +62,7 @@ TEST(Honesty, ALauncherThatTakesLongerThanItsKernelsCountsInFull) {
 
 TEST(Honesty, AnswersKnownByHeartAreSeen) {
   Timing one = timing(10, 11, 30);
-  judge_honesty(doubts(10), one);
+  judge_honesty(doubts(10), {}, one);
   EXPECT_THAT(one.dishonest, ElementsAre(HasSubstr("not seen before a call takes 30.0 us")));
 }
 
@@ -70,7 +70,7 @@ TEST(Honesty, ABusyMachineIsNoLie) {
   Timing one = timing(10, 22, 18);
   Doubts seen = doubts(10);
   seen.slow_us = 16;   // a tenth of the samples took as long
-  judge_honesty(seen, one);
+  judge_honesty(seen, {}, one);
   EXPECT_THAT(one.dishonest, IsEmpty());
 }
 

@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "gpu/statistics.h"
 #include "trial/candidate_process.h"
+#include "trial/keeper.h"
 
 namespace kforge::trial {
 namespace {
@@ -49,6 +51,7 @@ TimedWorker::TimedWorker(const TimeRequest& request, std::size_t place, const ta
   timing_.sizes = run.sizes;
   timing_.label = run.label;
   timing_.warm = request.options.warm;
+  timing_.dishonest = request.contestants[place].doubts;
 }
 
 bool TimedWorker::goes_on() const { return !failed() && discarded_blocks_ <= kMostDiscardedBlocks; }
@@ -105,7 +108,7 @@ Expected<void> TimedWorker::open(std::size_t draws) {
   std::uint64_t bytes = 1;
   for (const TensorPlace& place : layout_.places) bytes += place.bytes;
   const auto memory = static_cast<std::uint64_t>(kMemoryPart * static_cast<double>(request_.gpu.device.memory_bytes));
-  const std::uint64_t flush = request_.gpu.device.l2_bytes > 0 ? kFlushes * request_.gpu.device.l2_bytes : kUnknownFlush;
+  const std::uint64_t flush = flush_bytes_ = request_.gpu.device.l2_bytes > 0 ? kFlushes * request_.gpu.device.l2_bytes : kUnknownFlush;
   draws_ = draws;
   sets_ = std::clamp<std::size_t>(static_cast<std::size_t>(kSetBytes / bytes), kFewestSets, kMostSets);
   while (sets_ > 1 && memory > 0 && (sets_ + draws_ + 1) * bytes > memory) --sets_;
@@ -123,8 +126,32 @@ void TimedWorker::load(std::size_t draw, const std::vector<SharedBytes>& inputs)
 }
 
 void TimedWorker::first_call() {
+  if (failed()) return;
+  read_settings(true);
+  for (const auto& [id, name] : worker_->threads()) threads_.insert(id);
   const auto block = run_block(1, {.warm = false, .flush = false, .empty = false, .fetch = false});
   if (block) timing_.first_call_us = block->host_us.front();
+}
+
+void TimedWorker::read_settings(bool before) {
+  if (failed() || !on(Defence::persistence) || !request_.contestants[place_].pytorch.empty()) return;
+  const auto reply = ask("settings", json::object());
+  if (!reply) return;
+  const auto figure = [&](const char* key) { return reply->contains(key) && (*reply)[key].is_number() ? (*reply)[key].get<double>() : 0; };
+  const Settings now{figure("set_aside"), figure("window")};
+  if (before) settings_ = now;
+  else if (now.set_aside > settings_.set_aside) timing_.dishonest.push_back(fmt::format("calls leave {} of the L2 cache set aside for persisting lines", human_bytes(now.set_aside)));
+  else if (now.window > settings_.window) timing_.dishonest.push_back(fmt::format("calls leave an access window of {} on the given stream, whose lines persist in the L2 cache", human_bytes(now.window)));
+}
+
+// Threads of the driver are named after CUDA, or are there before the first call; one that starts later has its process's name, as the candidate's have.
+void TimedWorker::note_threads() {
+  if (!request_.contestants[place_].pytorch.empty() || !request_.contestants[place_].starts_threads) return;
+  for (const auto& [id, name] : worker_->threads()) {
+    if (threads_.contains(id) || name.starts_with("cuda")) continue;
+    timing_.dishonest.push_back(fmt::format("a thread of the candidate's ('{}') goes on when its launcher has returned", name));
+    return;
+  }
 }
 
 void TimedWorker::measure_empty() {
@@ -167,35 +194,48 @@ void TimedWorker::sample_block(bool fetch) {
   quiet_us_.insert(quiet_us_.end(), block->after_us.begin(), block->after_us.end() - (fetch ? 1 : 0));   // after the last one its outputs were copied
 }
 
-std::optional<double> TimedWorker::go(const json& sets, bool wait) {
+std::optional<double> TimedWorker::go(const json& sets, bool wait, bool shared) {
   const auto start = Clock::now();
-  if (!ask("go", {{"sets", sets}, {"wait", wait}})) return std::nullopt;
+  if (!ask("go", {{"sets", sets}, {"wait", wait}, {"shared", shared}})) return std::nullopt;
   return 1e6 * seconds_since(start);
 }
 
-void TimedWorker::run_bursts(const std::function<void(std::size_t draw)>& verify) {
+void TimedWorker::run_bursts(Keeper* keeper, const std::function<void(std::size_t draw, const std::byte* arena)>& verify) {
+  if (failed()) return;
+  if (!request_.contestants[place_].pytorch.empty()) keeper = nullptr;   // it does not know the word
+  if (keeper && !ask("adopt", {{"handle", keeper->handle()}, {"sets", keeper->sets()}})) {
+    if (!worker_->alive()) return;
+    timing_.failure.clear();   // this driver shares nothing with a process in a sandbox
+    keeper = nullptr;
+  }
+  timing_.witnessed = keeper != nullptr;
+  const std::size_t count = keeper ? keeper->sets() : sets_;
+  const auto prepare = [&](const json& pairs) { return keeper ? keeper->prepare(pairs) : ask("prepare", {{"pairs", pairs}}).has_value(); };
+  const auto fetch = [&](std::size_t set) -> const std::byte* { return keeper ? keeper->fetch(set) : ask("fetch", {{"set", set}}) ? arena() : nullptr; };
   std::vector<double> whole, idle, enqueue;
   for (std::size_t turn = 0; turn < kBursts; ++turn) {
     json pairs = json::array(), sets = json::array();
     std::vector<std::size_t> draw_of;
-    for (std::size_t set = 0; set < sets_; ++set) {
+    for (std::size_t set = 0; set < count; ++set) {
       draw_of.push_back(random_() % draws_);
       pairs.push_back({set, draw_of.back(), poison()});
       sets.push_back(set);
     }
-    if (!ask("prepare", {{"pairs", pairs}})) return;
-    const auto nothing = go(json::array(), true), all = go(sets, true);
+    if (!prepare(pairs)) return;
+    const auto nothing = go(json::array(), true, false), all = go(sets, true, keeper != nullptr);
     if (!nothing || !all) return;
-    const std::size_t looked_at = random_() % sets_;
-    if (turn % 3 == 0 && ask("fetch", {{"set", looked_at}})) verify(draw_of[looked_at]);
-    if (!ask("prepare", {{"pairs", pairs}})) return;
-    const auto queued = go(sets, false);
-    if (!queued || !go(json::array(), true)) return;
+    // The last one, and any other: what is still under way is not there yet.
+    const std::size_t looked_at = turn % 2 == 0 ? count - 1 : random_() % count;
+    if (turn % 3 == 0 || keeper)
+      if (const std::byte* tensors = fetch(looked_at)) verify(draw_of[looked_at], tensors);
+    if (!prepare(pairs)) return;
+    const auto queued = go(sets, false, keeper != nullptr);
+    if (!queued || !go(json::array(), true, false)) return;
     idle.push_back(*nothing);
     whole.push_back(*all);
     enqueue.push_back(*queued);
   }
-  const auto calls = static_cast<double>(sets_);
+  const auto calls = static_cast<double>(count);
   const double nothing = gpu::median(idle);
   timing_.back_to_back_us = std::max(0.0, (gpu::median(whole) - nothing) / calls);
   doubts_.enqueue_us = std::max(0.0, (gpu::median(enqueue) - nothing) / calls);
@@ -241,7 +281,8 @@ void TimedWorker::conclude(std::string_view ended_by) {
 
 Timing TimedWorker::finish() {
   timing_.fresh_us = gpu::median(fresh_us_);
-  if (!failed()) judge_honesty(doubts_, timing_);
+  if (!failed() && on(Defence::threads)) note_threads();
+  if (!failed()) judge_honesty(doubts_, request_.defences, timing_);
   worker_.reset();
   return std::move(timing_);
 }
@@ -280,7 +321,7 @@ std::optional<TimedWorker::Block> TimedWorker::run_block_on(const std::vector<st
   json pairs = json::array();
   for (const std::size_t draw : draws) pairs.push_back({random_() % sets_, last_draw_ = draw, poison()});
   const auto start = Clock::now();
-  const auto reply = ask("block", {{"pairs", pairs}, {"warm", flags.warm}, {"flush", flags.flush}, {"empty", flags.empty}, {"fetch", flags.fetch}});
+  const auto reply = ask("block", {{"pairs", pairs}, {"warm", flags.warm}, {"flush", flags.flush}, {"empty", flags.empty}, {"fetch", flags.fetch}, {"late", !on(Defence::quiet)}});
   if (!reply) return std::nullopt;
   const double took_us = 1e6 * seconds_since(start);
   Block out{numbers(*reply, "us"), numbers(*reply, "launch_us"), numbers(*reply, "after_us"), numbers(*reply, "host_us")};
@@ -291,7 +332,7 @@ std::optional<TimedWorker::Block> TimedWorker::run_block_on(const std::vector<st
     sane &= us >= 0;
     sum += us;
   }
-  if (sane && sum <= 1.02 * took_us + 100) return out;
+  if (sane && (sum <= 1.02 * took_us + 100 || !on(Defence::clock))) return out;
   fault_ = {"run.crash", sane ? fmt::format("the worker reports {:.0f} us of samples within {:.0f} us: the candidate changed its clock", sum, took_us) : "the candidate damaged the worker: its samples cannot be read"};
   timing_.failure = fault_.message;
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "trial/worker_process.h"
 
 namespace kforge::trial {
+
+class Keeper;
 
 class TimedWorker {
  public:
@@ -25,9 +28,13 @@ class TimedWorker {
   void measure_empty();
   void warm_up();                // until clocks stand
   void sample_block(bool fetch); // with fetch, the last call's outputs are in the arena afterwards
-  // Bursts of calls on different buffers, by this process's clock. `verify` is called with the draw whose outputs are in the arena.
-  void run_bursts(const std::function<void(std::size_t draw)>& verify);
+  // Bursts of calls on different buffers, by this process's clock. `verify` is called with the draw whose outputs lie in `arena`. With a keeper (may be
+  // null) the buffers are its own.
+  void run_bursts(Keeper* keeper, const std::function<void(std::size_t draw, const std::byte* arena)>& verify);
+  std::size_t sets() const { return sets_; }
+  std::uint64_t flush_bytes() const { return flush_bytes_; }
   void replay_graph();
+  void read_settings(bool before); // of the device, around all calls
   void sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs);
   void conclude(std::string_view ended_by);   // of the samples; before bursts and fresh inputs
   Timing finish();
@@ -46,15 +53,18 @@ class TimedWorker {
 
  private:
   struct Flags { bool warm = false, flush = true, empty = false, fetch = false; };
+  struct Settings { double set_aside = 0, window = 0; };
   struct Block { std::vector<double> us, launch_us, after_us, host_us; };
 
   Flags plain() const { return {request_.options.warm, true, false, false}; }
-  int poison() { return random_() % 2 ? 0xff : 0x7f; }
+  bool on(Defence defence) const { return request_.defences.on(defence); }
+  int poison() { return !on(Defence::poison) ? -1 : random_() % 2 ? 0xff : 0x7f; }
   gpu::State state() const;
+  void note_threads();
   void fail_with(const Answer& answer);
   Expected<WorkerOptions> options() const;
   std::optional<nlohmann::json> ask(const char* verb, const nlohmann::json& request);
-  std::optional<double> go(const nlohmann::json& sets, bool wait);   // microseconds by this process's clock
+  std::optional<double> go(const nlohmann::json& sets, bool wait, bool shared);   // microseconds by this process's clock
   std::optional<Block> run_block(std::size_t count, Flags flags);
   std::optional<Block> run_block_on(const std::vector<std::size_t>& draws, Flags flags);
 
@@ -72,6 +82,9 @@ class TimedWorker {
   ProcessFault fault_;
   std::string gpu_error_;
   int returned_ = 0;
+  std::uint64_t flush_bytes_ = 0;
+  Settings settings_;
+  std::set<std::string> threads_;
 };
 
 }  // namespace kforge::trial

@@ -87,8 +87,11 @@ Expected<Builds> build_both(const TrialRequest& request) {
 }
 
 Expected<EmulateOptions> emulate_options(const TrialRequest& request, const Builds& builds) {
-  auto cases = task::make_cases(*request.task, {.seed = request.seed, .with_measure = true, .tile_sizes = {}});
+  auto cases = task::make_cases(*request.task, {.seed = request.seed, .with_measure = true, .tile_sizes = {}, .fresh_seed = request.defences.on(Defence::seeds) ? request.fresh_seed : 0});
   if (!cases) return Unexpected(cases.error());
+  if (!request.defences.on(Defence::sizes)) std::erase_if(*cases, [](const task::Case& run) { return !run.measure; });
+  if (!request.defences.on(Defence::repeat))
+    for (task::Case& run : *cases) run.calls = 1;
   auto workers = worker_options(request, builds.reference.shared_object);
   if (!workers) return Unexpected(workers.error());
   EmulateOptions options;
@@ -131,7 +134,7 @@ Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, con
     result.rungs.push_back(*sanitized);
   }
   const auto start = Clock::now();
-  std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}}};
+  std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}, {}, builds.candidate.starts_threads}};
   if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
   const TimeRequest wanted = time_request(request, std::move(contestants), emulated.candidate, emulated.reference);
   auto times = time_contestants(wanted, [&](std::size_t contestant, const CallEvidence& call) {

@@ -23,6 +23,7 @@
 #include "ptx/module.h"
 #include "task/cases.h"
 #include "task/task.h"
+#include "trial/defences.h"
 #include "trial/shared_list.h"
 
 namespace kforge::trial {
@@ -86,7 +87,6 @@ struct GpuOptions {
   std::string driver_version;
   std::string driver, runtime;          // paths of libcuda and libcudart
   std::shared_ptr<const gpu::Nvml> nvml;   // null: clocks and temperature are not known
-  std::vector<std::string> defences_off;   // as WorkerOptions
 };
 
 struct TimeOptions {
@@ -115,6 +115,7 @@ struct Timing {
   double fresh_us = 0;                  // median on inputs that were never seen before
   double empty_us = 0;                  // an interval with nothing in it
   bool warm = false;                    // L2 as TimeOptions::warm says
+  bool witnessed = false;               // the outputs of bursts lay in another process, which read them (keeper.h)
   bool host_bound = false;              // us is back_to_back_us: the launcher's own work on the host takes longer than its kernels
   std::uint64_t samples = 0, discarded = 0, verified = 0;   // discarded: taken under thermal or hardware slowdown
   Conditions conditions;
@@ -137,6 +138,7 @@ struct Baseline {
   bool optional = false;                // one that does not build is left out
   std::string pytorch = {};             // "eager" or "compile": PyTorch's operator of `pattern` in place of a source
   std::string pattern = {};
+  bool own = false;                     // of the user: its object is looked at as a candidate's
 };
 
 struct TrialRequest {
@@ -146,6 +148,8 @@ struct TrialRequest {
   std::string sheet_name;               // what the worker's runtime finds the same sheet by: a name, or an absolute path; "" means sheet.name
   Budget budget;
   std::uint64_t seed = 1;
+  std::uint64_t fresh_seed = 0;         // of the inputs that nobody can know before (task::CaseOptions)
+  Defences defences;
   bool profile = true;                  // false: correctness alone (measure sizes run for correctness where they fit)
   bool sampled_only = false;            // the measure sizes alone, each on a few sampled blocks: a model's figures, and no proof of anything
   std::function<void(std::string_view)> progress;   // one line a step; may be empty

@@ -35,7 +35,7 @@ void fill_poison(std::vector<std::uint16_t>& poison, std::uint64_t call) {
 
 class CandidateRunner {
  public:
-  CandidateRunner(const DeviceApi& api, Launcher launcher) : api_(api), launcher_(launcher) {}
+  explicit CandidateRunner(Launcher launcher) : launcher_(launcher) {}
 
   // What the runtime saw of the last call, as it tells it.
   const std::string& log() const { return log_; }
@@ -43,12 +43,12 @@ class CandidateRunner {
   Json run(const Json& request, Arena& arena) {
     log_.clear();
     const std::vector<TensorRequest> tensors = read_tensors(request);
-    if (request.at("reset").get<bool>() && api_.emulated()) {
-      api_.reset();
+    if (request.at("reset").get<bool>() && device_api.emulated()) {
+      device_api.reset();
       pointers_.clear();
       stream_ = nullptr;
     }
-    if (!stream_ && api_.create_stream(&stream_, kNonBlockingStream) != 0) return failure("no stream can be made");
+    if (!stream_ && device_api.create_stream(&stream_, kNonBlockingStream) != 0) return failure("no stream can be made");
     if (request.at("new_case").get<bool>() || pointers_.size() != tensors.size()) {
       if (std::string why = allocate(tensors); !why.empty()) return failure(why);
     }
@@ -58,15 +58,15 @@ class CandidateRunner {
 
  private:
   std::string allocate(const std::vector<TensorRequest>& tensors) {
-    for (void* pointer : pointers_) api_.free(pointer);
+    for (void* pointer : pointers_) device_api.free(pointer);
     pointers_.clear();
     for (const TensorRequest& tensor : tensors) {
       void* pointer = nullptr;
-      if (api_.malloc(&pointer, tensor.bytes) != 0) return "no device memory for tensor '" + tensor.name + "'";
+      if (device_api.malloc(&pointer, tensor.bytes) != 0) return "no device memory for tensor '" + tensor.name + "'";
       pointers_.push_back(pointer);
-      if (api_.emulated() && pointer) api_.describe(pointer, tensor.name.c_str(), tensor.role, tensor.element_bytes);
-      if (api_.describe_layout && pointer && !tensor.shape.empty())
-        api_.describe_layout(pointer, tensor.shape.data(), tensor.strides.data(), tensor.shape.size());
+      if (device_api.emulated() && pointer) device_api.describe(pointer, tensor.name.c_str(), tensor.role, tensor.element_bytes);
+      if (device_api.describe_layout && pointer && !tensor.shape.empty())
+        device_api.describe_layout(pointer, tensor.shape.data(), tensor.strides.data(), tensor.shape.size());
     }
     return {};
   }
@@ -76,13 +76,13 @@ class CandidateRunner {
       const TensorRequest& tensor = tensors[i];
       if (tensor.bytes == 0) continue;
       if (tensor.has_input()) {
-        if (api_.copy(pointers_[i], arena.at(tensor.offset_in), tensor.bytes, kHostToDevice) != 0) return "an input cannot be copied to the device";
+        if (device_api.copy(pointers_[i], arena.at(tensor.offset_in), tensor.bytes, kHostToDevice) != 0) return "an input cannot be copied to the device";
         continue;
       }
       std::vector<std::uint16_t> poison(tensor.bytes / 2 + 1);
       fill_poison(poison, serial);
-      if (api_.copy(pointers_[i], poison.data(), tensor.bytes, kHostToDevice) != 0) return "an output cannot be poisoned";
-      if (api_.emulated()) api_.mark_uninitialised(pointers_[i], tensor.bytes);
+      if (device_api.copy(pointers_[i], poison.data(), tensor.bytes, kHostToDevice) != 0) return "an output cannot be poisoned";
+      if (device_api.emulated()) device_api.mark_uninitialised(pointers_[i], tensor.bytes);
     }
     return {};
   }
@@ -93,18 +93,18 @@ class CandidateRunner {
     std::vector<void*> arguments;
     for (void*& pointer : pointers) arguments.push_back(&pointer);
     for (std::uint64_t& value : values) arguments.push_back(&value);
-    api_.last_error();
-    if (api_.emulated() && request.contains("schedule_seed")) api_.configure(Json{{"seed", request["schedule_seed"]}}.dump().c_str());
-    if (api_.emulated()) api_.begin_call(stream_, request.at("thread_instructions"), request.at("seconds"), request.at("sampled_blocks"));
+    device_api.last_error();
+    if (device_api.emulated() && request.contains("schedule_seed")) device_api.configure(Json{{"seed", request["schedule_seed"]}}.dump().c_str());
+    if (device_api.emulated()) device_api.begin_call(stream_, request.at("thread_instructions"), request.at("seconds"), request.at("sampled_blocks"));
     const int returned = launcher_(arguments.data(), stream_);
     Json reply = {{"ok", true}, {"returned", returned}, {"completed", true}, {"detail", ""}};
-    if (api_.emulated()) {
+    if (device_api.emulated()) {
       std::size_t bytes = 0;
-      const char* log = api_.end_call(returned, &bytes);
+      const char* log = device_api.end_call(returned, &bytes);
       log_.assign(log ? log : "", log ? bytes : 0);
-    } else if (const int error = wait_for_device(api_); error != 0) {
+    } else if (const int error = wait_for_device(); error != 0) {
       reply["completed"] = false;
-      reply["detail"] = api_.error_name(error);
+      reply["detail"] = device_api.error_name(error);
     }
     if (request.at("outputs").get<bool>()) copy_back(tensors, arena, reply);
     return reply;
@@ -113,14 +113,13 @@ class CandidateRunner {
   void copy_back(const std::vector<TensorRequest>& tensors, Arena& arena, Json& reply) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].bytes == 0) continue;
-      if (const int error = api_.copy(arena.at(tensors[i].offset_out), pointers_[i], tensors[i].bytes, kDeviceToHost); error != 0) {
+      if (const int error = device_api.copy(arena.at(tensors[i].offset_out), pointers_[i], tensors[i].bytes, kDeviceToHost); error != 0) {
         reply["completed"] = false;
-        if (reply["detail"].get_ref<const std::string&>().empty()) reply["detail"] = api_.error_name(error);
+        if (reply["detail"].get_ref<const std::string&>().empty()) reply["detail"] = device_api.error_name(error);
       }
     }
   }
 
-  const DeviceApi& api_;
   Launcher launcher_;
   void* stream_ = nullptr;
   std::vector<void*> pointers_;
@@ -184,7 +183,7 @@ std::string open_emulated(const Json& start, DeviceApi& api) {
 // Empty, or why. The libraries that objects need are loaded before, so that the object is the only file opened inside.
 std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
   const std::string mode = start.at("mode"), object = start.at("object");
-  SandboxRequest sandbox{object, start.at("memory_bytes"), start.at("cpu_seconds"), mode == "gpu", {}, start.at("defences_off").get<std::vector<std::string>>()};
+  SandboxRequest sandbox{object, start.at("memory_bytes"), start.at("cpu_seconds"), mode == "gpu", mode == "reference", {}, start.at("defences_off").get<std::vector<std::string>>()};
   if (mode == "gpu") {
     show_one_gpu(start);
     sandbox.libraries = {start.at("runtime"), start.at("driver")};
@@ -197,12 +196,13 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
   }
   ::clearenv();
   for (const char* library : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1"}) dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!device_api_page.seal()) return "the table of the runtime's functions cannot be sealed";
   if (std::string why = enter_sandbox(sandbox); !why.empty()) return why;
   void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return std::string("object: ") + dlerror();
   launcher = reinterpret_cast<Launcher>(dlsym(handle, "kforge_call"));
   if (!launcher) return "object: it has no trampoline";
-  return mode == "gpu" ? std::string() : close_file_system();
+  return close_sandbox(sandbox);
 }
 
 // Alone in the world: dies with the parent, sees none of its descriptors.
@@ -218,16 +218,15 @@ int serve() {
   FrameHeader header;
   std::string text;
   if (!receive_frame(kSocketFd, header, text) || header.kind != FrameKind::start) return 2;
-  DeviceApi api;
   Launcher launcher = nullptr;
   const Json start = Json::parse(text);
   install_reporters();
-  const std::string why = prepare(start, api, launcher);
-  answer(header.nonce, {{"ok", why.empty()}, {"error", why}, {"emulated", api.emulated()}});
+  const std::string why = prepare(start, device_api_page.api, launcher);
+  answer(header.nonce, {{"ok", why.empty()}, {"error", why}, {"emulated", device_api.emulated()}});
   if (!why.empty()) return 0;
   const bool reference = start.at("mode") == "reference";
-  CandidateRunner runner(api, launcher);
-  TimedCalls timed(api, launcher);
+  CandidateRunner runner(launcher);
+  TimedCalls timed(launcher);
   Arena arena;
   while (receive_frame(kSocketFd, header, text) && header.kind == FrameKind::call) {
     const Json request = Json::parse(text);
@@ -248,7 +247,7 @@ int run_once(const std::string& request_file, const std::string& arena_file) {
   const Json whole = Json::parse(file);
   const int fd = ::open(arena_file.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return 2;
-  DeviceApi api;
+  DeviceApi& api = device_api_page.api;
   const Json& start = whole.at("start");
   show_one_gpu(start);
   if (!load_device_api(start.at("runtime"), api).empty()) return 2;
@@ -257,7 +256,7 @@ int run_once(const std::string& request_file, const std::string& arena_file) {
   const auto launcher = handle ? reinterpret_cast<Launcher>(dlsym(handle, "kforge_call")) : nullptr;
   Arena arena(fd);
   if (!launcher || !arena.map(whole.at("request").at("arena_bytes"))) return 2;
-  CandidateRunner runner(api, launcher);
+  CandidateRunner runner(launcher);
   const Json answer = runner.run(whole.at("request"), arena);
   return answer.value("completed", false) && answer.value("returned", 1) == 0 ? 0 : 1;
 }

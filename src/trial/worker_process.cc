@@ -64,6 +64,7 @@ struct CallMeaning { std::string_view name, meaning; };
 constexpr CallMeaning kMeanings[] = {{"openat", "opened a file for writing (openat)"}, {"open", "opened a file for writing (open)"},
     {"write", "wrote to a descriptor that is not its own (write)"}, {"writev", "wrote to a descriptor that is not its own (writev)"},
     {"close", "closed a descriptor that is not its own (close)"}, {"close_range", "closed descriptors that are not its own (close_range)"},
+    {"recvfrom", "took a message to the worker by an instruction of its own (recvfrom)"}, {"sendto", "sent a message by an instruction of its own (sendto)"},
     {"clone", "started a process (clone)"}, {"fork", "started a process (fork)"}, {"vfork", "started a process (vfork)"}};
 
 std::string signal_name(int signal) {
@@ -311,6 +312,19 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
     const Json why = reply.value("error", Json());
     return refused(why.is_string() ? why.get<std::string>() : "the worker gave no reason");
   }
+}
+
+std::vector<std::pair<std::string, std::string>> WorkerProcess::threads() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (pid_ <= 0) return out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ignored)) {
+    std::string name;
+    std::ifstream file(entry.path() / "comm");
+    std::getline(file, name);
+    out.emplace_back(entry.path().filename().string(), name);
+  }
+  return out;
 }
 
 void WorkerProcess::drain_output() {

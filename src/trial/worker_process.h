@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/costs.h"
@@ -54,7 +55,7 @@ struct WorkerOptions {
   std::string configure;         // JSON for kforge_cudart_configure
   bool gpu = false;              // on a real GPU: `runtime` is NVIDIA's
   std::string gpu_uuid, driver;  // which one, and the path of libcuda; "": as the runtime finds them
-  std::vector<std::string> defences_off;   // layers of the sandbox (sandbox.h); for tests
+  std::vector<std::string> defences_off;   // names of the sandbox's layers (defences.h); for tests
   std::uint64_t memory_bytes = 8ull << 30;
   double start_seconds = 20;
   CostLedger* costs = nullptr;   // takes the process' time when it has ended; may be null
@@ -92,6 +93,8 @@ class WorkerProcess {
   Answer call(const std::string& json, CallLimit limit);
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
+  // Of the process, as the system knows them: id and name. Empty when it is gone.
+  std::vector<std::pair<std::string, std::string>> threads() const;
 
  private:
   WorkerProcess(SharedArena arena, HeldDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}

@@ -160,6 +160,8 @@ INSTANTIATE_TEST_SUITE_P(Objects, HostileWorker, ::testing::Values(
     Hostile{"loopback_socket", "", "int s = socket(AF_INET, SOCK_STREAM, 0); sockaddr_in a2{}; a2.sin_family = AF_INET; a2.sin_addr.s_addr = htonl(INADDR_LOOPBACK); bind(s, (sockaddr*)&a2, sizeof a2);", "run.crash", "called socket()"},
     Hostile{"garbage_to_descriptors", "", "for (int fd = 3; fd < 64; ++fd) write(fd, \"garbage garbage garbage garbage garbage garbage garbage\", 40);", "run.crash", "wrote to a descriptor"},
     Hostile{"forged_frame", "", "send(3, \"garbage garbage garbage garbage garbage garbage garbage\", 48, 0);", "run.crash", "the worker's socket"},
+    Hostile{"own_instruction", "", "long out; asm volatile(\"syscall\" : \"=a\"(out) : \"a\"(SYS_getpid) : \"rcx\", \"r11\", \"memory\");", "run.crash", "called getpid(), which is forbidden"},
+    Hostile{"takes_a_message", "", "char p[8]; long out; asm volatile(\"mov $2, %%r10\\n xor %%r8, %%r8\\n xor %%r9, %%r9\\n syscall\" : \"=a\"(out) : \"a\"(SYS_recvfrom), \"D\"(3), \"S\"(p), \"d\"(8) : \"rcx\", \"r8\", \"r9\", \"r10\", \"r11\", \"memory\");", "run.crash", "by an instruction of its own"},
     Hostile{"closes_descriptors", "", "for (int fd = 0; fd < 64; ++fd) close(fd);", "run.crash", "closed a descriptor"},
     Hostile{"closes_by_range", "", "syscall(SYS_close_range, 0, ~0u, 0);", "run.crash", "closed descriptors"},
     Hostile{"allocates_and_writes", "", "for (int i = 0; i < 1024; ++i) memset(malloc(16 << 20), 1, 4096);", "run.limit", "of memory"},

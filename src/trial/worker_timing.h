@@ -14,20 +14,21 @@
 namespace kforge::trial {
 
 // cudaDeviceSynchronize, marked for the parent's watchdog. Returns the device's error.
-int wait_for_device(const DeviceApi& api);
+int wait_for_device();
 
 class TimedCalls {
  public:
-  TimedCalls(const DeviceApi& api, Launcher launcher) : api_(api), launcher_(launcher) {}
+  explicit TimedCalls(Launcher launcher) : launcher_(launcher) {}
   ~TimedCalls() { close(); }
   TimedCalls(const TimedCalls&) = delete;
   TimedCalls& operator=(const TimedCalls&) = delete;
 
-  // request["time"] is the verb: open, load, block, prepare, go, fetch, graph, copy, close.
+  // request["time"] is the verb: open, load, block, prepare, go, fetch, graph, copy, settings, adopt, close. Buffers of another
+  // process (keeper.h) are adopted by their handle; go then takes them with "shared".
   Json run(const Json& request, Arena& arena);
 
  private:
-  struct Pair { std::size_t set = 0, draw = 0; int poison = 0xff; };   // buffers, inputs, and the byte that outputs are filled with
+  struct Pair { std::size_t set = 0, draw = 0; int poison = 0xff; };   // buffers, inputs, and the byte that outputs are filled with (less than 0: they are left)
   struct Sample { double us = 0, launch_us = 0, after_us = 0, host_us = 0; };
 
   Json open(const Json& request);
@@ -38,6 +39,8 @@ class TimedCalls {
   Json fetch(const Json& request, Arena& arena);
   Json graph(const Json& request);
   Json copy(const Json& request);                 // device to device: what its memory can do
+  Json adopt(const Json& request);
+  Json settings();                                // what a call may have left behind for the next: parts of L2 that are set aside
   void close();
 
   std::string allocate(std::uint64_t bytes, void*& pointer);
@@ -45,16 +48,21 @@ class TimedCalls {
   int fill(const Pair& pair);                     // inputs copied, outputs poisoned, on the stream
   int before(const Pair& pair, bool warm, bool flush);
   bool ready();                                   // stream and events are there
+  // With `keep` outputs are copied as they are when the interval ends, not when the device is quiet.
   int sample(const Pair& pair, bool empty, bool keep, Sample& out);
-  int launch(std::size_t set);
+  int launch(const std::vector<void*>& set);
+  std::vector<std::vector<void*>> spread(void* block, std::size_t sets) const;   // tensors of all sets in one block
+  std::uint64_t set_bytes() const;                // of a set in a block
   Json failed(int error) const;                   // of the device, or of the launcher
   int copy_back(const std::vector<void*>& from, const std::vector<void*>& inputs, Arena& arena);
 
-  const DeviceApi& api_;
   Launcher launcher_;
   std::vector<TensorRequest> tensors_;
   std::vector<std::uint64_t> values_;
   std::vector<std::vector<void*>> sets_, draws_;  // by set or draw, then tensor; draws hold inputs only
+  std::vector<std::vector<void*>> adopted_sets_;
+  void* block_ = nullptr;                         // of all sets, where they are shared
+  void* adopted_ = nullptr;                       // a block of another process
   std::vector<void*> snapshot_;                   // outputs as they were when the timed interval ended
   void* flush_ = nullptr;
   std::uint64_t flush_bytes_ = 0;

@@ -132,8 +132,9 @@ TEST_F(FakeGpu, AFaultyKernelDisturbsNoOther) {
   EXPECT_GT(rows[2]["us"], 0);
 }
 
+// As drivers do; a candidate that asks for these functions is refused for that alone.
 TEST_F(FakeGpu, ThreadsMayBeNamed) {
-  const Answer answer = bench({"honest/names_thread.cu"});
+  const Answer answer = kforge({"bench", (kHere / "task.toml").string(), (kHere / "honest/names_thread.cu").string(), "--time-seconds", "0.3"}, "small", {{"KFORGE_DEFENCES_OFF", "imports"}});
   EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
 }
 
@@ -214,6 +215,23 @@ TEST_F(FakeGpu, AWorkerAnswersWhatIsNoRequest) {
   EXPECT_THAT(result->out, HasSubstr("this is no request"));
   EXPECT_THAT(result->out, HasSubstr("the request lacks something"));
   EXPECT_THAT(result->out, HasSubstr("'../outside' is no name"));
+}
+
+// Each GPU times one candidate at a time: the lock files in the cache say which were used.
+TEST_F(FakeGpu, AFolderOfCandidatesIsSpreadOverAllGpus) {
+  auto folder = TemporaryDirectory::create("device_test");
+  ASSERT_TRUE(folder);
+  const fs::path candidates = folder->path() / "candidates", out = folder->path() / "out", cache = folder->path() / "cache";
+  fs::create_directory(candidates);
+  for (const char* name : {"a.cu", "b.cu", "c.cu", "d.cu"}) fs::copy_file(kHere / "honest/plain.cu", candidates / name);
+  const std::vector<std::string> call = {"check", (kHere / "task.toml").string(), candidates.string(), "--out", out.string(), "--device", "gpu:all", "--time-seconds", "0.2", "--json"};
+  const Answer answer = kforge(call, "two", {{"KFORGE_CACHE", cache.string()}});
+  EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+  EXPECT_EQ(answer.parsed().size(), 4u);
+  std::size_t locks = 0;
+  for (const auto& entry : fs::directory_iterator(cache)) locks += entry.path().filename().string().starts_with("GPU-") && entry.path().extension() == ".lock";
+  EXPECT_EQ(locks, 2u);
+  EXPECT_THAT(kforge({"check", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--device", "gpu:all"}, "two").err, HasSubstr("spreads a folder"));
 }
 
 TEST_F(FakeGpu, AFolderOfCandidatesIsJudgedAndKept) {

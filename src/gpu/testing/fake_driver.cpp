@@ -1,7 +1,6 @@
 // A CUDA driver and an NVML without a device, in one library, for tests of what reads them. $KFORGE_FAKE_GPU says which machine this is:
 // "h200" (default), "cut" (an H200 with fewer multiprocessors), "unknown" (a part without a data sheet), "none" (a driver, no GPU), "old" (a driver for CUDA 12.2),
-// "small" (an H200 with little cache and memory: tests
-// run its kernels on the CPU), "mismatch" (libraries of another version than the kernel module), "hot" (thermal slowdown), "capped" (power cap).
+// "small" (an H200 with little cache and memory: tests run its kernels on the CPU), "two" (two of these), "mismatch" (libraries of another version than the kernel module), "hot" (thermal slowdown), "capped" (power cap).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,16 +30,16 @@ extern "C" {
 
 int cuInit(unsigned) { return is("none") ? 100 : is("mismatch") ? 803 : 0; }
 int cuDriverGetVersion(int* version) { *version = is("old") ? 12020 : 13000; return 0; }
-int cuDeviceGetCount(int* count) { *count = 1; return 0; }
-int cuDeviceGet(int* device, int) { *device = 0; return 0; }
+int cuDeviceGetCount(int* count) { *count = is("two") ? 2 : 1; return 0; }
+int cuDeviceGet(int* device, int index) { *device = index; return 0; }
 int cuDeviceGetName(char* to, int bytes, int) { return copy(to, static_cast<unsigned>(bytes), name()); }
-int cuDeviceGetUuid_v2(unsigned char* to, int) { for (int i = 0; i < 16; ++i) to[i] = static_cast<unsigned char>(17 * i); return 0; }
-int cuDeviceTotalMem_v2(std::size_t* bytes, int) { *bytes = is("small") ? 1ull << 30 : 150110011392ull; return 0; }
+int cuDeviceGetUuid_v2(unsigned char* to, int device) { for (int i = 0; i < 16; ++i) to[i] = static_cast<unsigned char>(17 * i + device); return 0; }
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { *bytes = is("small") || is("two") ? 1ull << 30 : 150110011392ull; return 0; }
 int cuGetErrorString(int error, const char** text) { *text = error == 803 ? "system has unsupported display driver / cuda driver combination" : "fake error"; return 0; }
 int cuDeviceGetAttribute(int* value, int number, int) {
   for (const Attribute& row : kH200)
     if (row.number == number) {
-      *value = number == 16 && (is("cut") || is("unknown")) ? 114 : number == 38 && (is("small") || is("hot")) ? 1 << 20 : row.value;
+      *value = number == 16 && (is("cut") || is("unknown")) ? 114 : number == 38 && (is("small") || is("two") || is("hot")) ? 1 << 20 : row.value;
       return 0;
     }
   return 1;
@@ -50,7 +49,7 @@ int nvmlInit_v2() { return is("mismatch") ? 18 : 0; }
 const char* nvmlErrorString(int error) { return error == 18 ? "Driver/library version mismatch" : "fake NVML error"; }
 int nvmlSystemGetDriverVersion(char* to, unsigned bytes) { return copy(to, bytes, is("old") ? "535.54.03" : "580.65.06"); }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) { *version = is("old") ? 12020 : 13000; return 0; }
-int nvmlDeviceGetCount_v2(unsigned* count) { *count = is("none") ? 0 : 1; return 0; }
+int nvmlDeviceGetCount_v2(unsigned* count) { *count = is("none") ? 0 : is("two") ? 2 : 1; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned, void** device) { static int one; *device = &one; return 0; }
 int nvmlDeviceGetName(void*, char* to, unsigned bytes) { return copy(to, bytes, name()); }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) { *mhz = type == 2 ? 3201 : is("hot") ? 1200 : 1980; return 0; }
