@@ -168,7 +168,7 @@ TEST(Bulk, ReductionsOfEveryOperation) {
     const Outcome outcome = run(body);
     expect_clean(outcome);
     EXPECT_EQ(outcome.in, reference(body).in) << op;
-    if (!op.starts_with("max")) EXPECT_NE(outcome.in, input()) << op;   // the input is larger
+    if (!op.starts_with("max")) { EXPECT_NE(outcome.in, input()) << op; }   // the input is larger
   }
 }
 
