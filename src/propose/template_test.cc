@@ -67,7 +67,7 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("batched_gemm")), ElementsAre("gemm_simt"));
   EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_march", "stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
-  EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_mma", "gemm_wgmma"));
+  EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_wgmma", "gemm_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
 }

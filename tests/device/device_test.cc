@@ -150,7 +150,7 @@ TEST_F(FakeGpu, OptimizeEndsWithAMeasuredWinner) {
 
 TEST_F(FakeGpu, BenchPrintsATableJsonAndCsv) {
   const Answer table = bench({"honest/plain.cu", "honest/workspace.cu"});
-  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_EQ(table.exit_code, 0) << table.out << table.err;
   EXPECT_THAT(table.out, HasSubstr("n=4096 on NVIDIA H200, cold L2"));
   EXPECT_THAT(table.out, HasSubstr("workspace.cu"));
   const Answer csv = bench({"honest/plain.cu"}, {"--csv"});

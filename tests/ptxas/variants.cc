@@ -189,7 +189,7 @@ bool is_written(const CompiledForm& form) {
 }
 
 constexpr std::string_view kRegisters =
-    ".reg .pred %p<16>; .reg .b16 %h<24>; .reg .b32 %r<160>; .reg .b64 %rd<24>; .reg .b128 %q<8>; .reg .f32 %f<48>; .reg .f64 %fd<32>;";
+    ".reg .pred %p<320>; .reg .b16 %h<48>; .reg .b32 %r<320>; .reg .b64 %rd<320>; .reg .b128 %q<8>; .reg .f32 %f<320>; .reg .f64 %fd<32>;";
 
 }  // namespace
 
