@@ -43,7 +43,7 @@ trial::TrialRequest trial_request(const JudgeRequest& request, const task::Task&
   out.sheet_name = request.sheet_name;
   out.budget = request.budget;
   out.seed = request.seed;
-  out.fresh_seed = request.fresh_seed != 0 ? request.fresh_seed : trial::draw_fresh_seed();
+  out.fresh_seed = request.known_inputs ? 0 : request.fresh_seed != 0 ? request.fresh_seed : trial::draw_fresh_seed();
   out.defences = request.defences;
   out.profile = !request.only_correctness;
   out.sampled_only = request.sampled_only;

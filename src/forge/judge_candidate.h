@@ -29,6 +29,7 @@ struct JudgeRequest {
   bool stop_early = false;               // after the first call that rejects the candidate for sure, the remaining cases are skipped
   std::uint64_t seed = 1;
   std::uint64_t fresh_seed = 0;          // as TrialRequest; 0: drawn
+  bool known_inputs = false;             // those of `seed` alone: a search that is to go the same way twice; what it finds is judged again on fresh ones
   trial::Defences defences;
   trial::Budget budget;
   std::optional<trial::GpuOptions> gpu;  // also run and time it there

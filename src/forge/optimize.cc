@@ -322,7 +322,7 @@ class Optimisation {
     request.compile_server = &*compile_server_;
     request.prepared = &prepared_;
     request.costs = &costs_->ledger();
-    request.fresh_seed = fresh_seed_;   // of all candidates: inputs and references are kept
+    request.fresh_seed = fresh_seed_;   // of all proofs: inputs and references are kept
     request.baselines = baselines_;
     return request;
   }
@@ -348,6 +348,7 @@ class Optimisation {
     request.stop_early = call.stop_early;
     request.seed = call.seed;
     if (call.stop_early) {
+      request.known_inputs = true;
       request.budget.measure_thread_instructions = kSearchInstructions;
       request.budget.call_seconds = std::min(request.budget.call_seconds, kSearchCallSeconds);
       request.time.seconds = kSearchTimeSeconds;

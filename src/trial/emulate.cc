@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 using evidence::Ending;
 
 constexpr std::uint64_t kProbeBlocks = 4;                     // of the run that estimates a measure size
+constexpr std::uint64_t kOldestFirst = 1;                      // an odd seed starts blocks in their order: what modelled times are compared in
 constexpr std::uint64_t kRepeats = 2;                          // of one call, with equal inputs
 constexpr std::int64_t kLargestTile = 1 << 16;                 // elements; a larger one makes no light case
 constexpr std::int64_t kLargestTileCase = 1 << 22;             // elements of all tensors
@@ -228,7 +229,7 @@ class Emulation {
     if (!layout) return Unexpected(layout.error());
     const CallOptions options{.new_case = job.call == 0 || new_addresses_ || out.sampled, .reset = false, .outputs = !out.sampled, .serial = ++serial_,
                               .thread_instructions = request_.budget.call_thread_instructions, .sampled_blocks = sampled_blocks, .seconds = request_.budget.call_seconds,
-                              .schedule_seed = schedule_seed.value_or(out.sampled && request_.fresh_seed != 0 ? request_.fresh_seed : request_.seed + job.call)};
+                              .schedule_seed = schedule_seed.value_or(out.sampled && request_.fresh_seed != 0 ? request_.fresh_seed | kOldestFirst : request_.seed + job.call)};
     new_addresses_ = false;
     // A call on sampled blocks has a process of its own: the blocks that are left out leave the candidate's variables in a state that no
     // whole launch would. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device error, as a GPU's context does.
