@@ -78,26 +78,9 @@ __device__ __forceinline__ void multiply(float (&sum)[4], const unsigned (&left)
                : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
 }
 
-// kWidth elements of the product, at (row, column), to the output.
-template <int kWidth>
-__device__ __forceinline__ void finish(const float* sum, {{{kernel_parameters}}}, long long batch, long long row, long long column, long long row_count, long long column_count) {
-  [[maybe_unused]] const long long at = (batch * row_count + row) * column_count + column;
-  {{{epilogue_loads}}}
-  {{{out_pack}}}
-#pragma unroll
-  for (int e = 0; e < kWidth; ++e) {
-    {{{epilogue}}}
-  }
-  store<kWidth>({{out}} + at, {{out}}_pack);
-}
+{{> finish}}
 
-constexpr int kOutSizes[] = {2{{#vector_pointers}}, static_cast<int>(sizeof({{{type}}})){{/vector_pointers}}};
-constexpr int widest_of() {
-  int widest = 2;
-  for (const int size : kOutSizes) widest = size > widest ? size : widest;
-  return widest;
-}
-constexpr int kOutWidth = 16 / widest_of();   // elements of an output vector: 16 bytes of the widest tensor
+{{> out_width}}
 
 template <bool kVectors>
 __global__ void __launch_bounds__(kThreads) gemm_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, long long depth, unsigned row_tiles, unsigned column_tiles) {
