@@ -1,12 +1,11 @@
 // The verdict algebra of contracts.md, on made-up evidence.
 #include "judge/judge.h"
 
-#include <cstring>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "judge/contract_table.h"
+#include "judge/judging_test.h"
 #include "task/contract_ids.h"
 #include "trial/correct.h"
 
@@ -17,122 +16,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-
-task::Task copy_task() {
-  task::Task task;
-  task.name = "double";
-  task.path = "task.toml";
-  task.function = "twice";
-  task.tensors.push_back({"x", task::Dtype::f32, {"n"}, {}, task::Role::in, {}});
-  task.tensors.push_back({"y", task::Dtype::f32, {"n"}, {}, task::Role::out, {}});
-  task.measure.push_back({{"n", 64}});
-  return task;
-}
-
-hardware::DataSheet sheet() {
-  auto found = hardware::find_sheet("h200");
-  return found.value();
-}
-
-std::vector<std::byte> bytes_of(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-evidence::KernelProfile clean_profile() {
-  using evidence::Metric;
-  evidence::KernelProfile kernel;
-  kernel.kernel = "_Z5twicePKfPf";
-  kernel.launch_count = 1;
-  kernel.launches.push_back({{1, 1, 1}, {64, 1, 1}, 0, 0});
-  evidence::LineProfile line;
-  line.position.frames.push_back({"twice.cu", 7, 3, ""});
-  line.counters[Metric::inst_executed] = 20;
-  line.counters[Metric::thread_inst_executed] = 640;
-  line.counters[Metric::global_requests] = 4;
-  line.counters[Metric::global_sectors] = 16;
-  line.counters[Metric::global_sectors_ideal] = 16;
-  line.counters[Metric::global_sectors_aligned_ideal] = 16;
-  line.counters[Metric::global_load_bytes] = 256;
-  line.counters[Metric::global_store_bytes] = 256;
-  kernel.totals = line.counters;
-  line.stores.push_back({"y", 0, 256, 256});
-  kernel.lines.push_back(line);
-  return kernel;
-}
-
-void change(trial::SharedList<double>& list, std::size_t i, double by) {
-  std::vector<double> values(list.begin(), list.end());
-  values[i] += by;
-  list = std::move(values);
-}
-
-trial::CallEvidence good_call(bool measure) {
-  trial::CallEvidence call;
-  call.run.sizes = {{"n", 64}};
-  call.run.label = "n=64";
-  call.run.measure = measure;
-  call.completed = true;
-  std::vector<float> x, y;
-  std::vector<double> reference;
-  trial::Output output{"y", {}, {}, {}};
-  for (int i = 0; i < 64; ++i) {
-    x.push_back(static_cast<float>(i % 7) - 3.5f);
-    y.push_back(2 * x.back());
-    reference.push_back(2.0 * x.back());
-  }
-  output.reference = reference;
-  output.bytes = bytes_of(y);
-  call.outputs.push_back(output);
-  call.inputs.push_back(bytes_of(x));
-  call.log.kernels.push_back(clean_profile());
-  call.log.coverage.push_back({"y", 64, 0, 0, 0});
-  return call;
-}
-
-trial::TrialResult good_trial() {
-  trial::TrialResult trial;
-  trial.artefact.ok = true;
-  trial.artefact.kernels.push_back({"_Z5twicePKfPf", 16, 0, 0, 0, 0, 0, 0});
-  return trial;
-}
-
-evidence::Violation violation(const std::string& contract, std::uint32_t line) {
-  evidence::Violation v;
-  v.contract = contract;
-  v.message = "something happened";
-  v.where.frames.push_back({"/usr/include/cuda.h", 99, 1, "helper"});
-  v.where.frames.push_back({"twice.cu", line, 5, ""});
-  return v;
-}
-
-class Judging : public testing::Test {
- protected:
-  Verdict conclude(const std::vector<trial::CallEvidence>& calls, bool only_correctness = false) {
-    Judge judge(task_, sheet_, {"twice.cu", only_correctness});
-    for (const trial::CallEvidence& call : calls) judge.see(call);
-    auto verdict = judge.conclude(trial_);
-    EXPECT_TRUE(verdict) << to_string(verdict.error());
-    return verdict.value_or(Verdict{});
-  }
-  const ContractReport& contract(const Verdict& verdict, std::string_view id) {
-    for (const ContractReport& c : verdict.contracts)
-      if (c.id == id) return c;
-    throw std::logic_error("no such contract");
-  }
-  std::vector<std::string> failed(const Verdict& verdict) {
-    std::vector<std::string> ids;
-    for (const ContractReport& c : verdict.contracts)
-      if (c.status == Status::failed) ids.push_back(c.id);
-    return ids;
-  }
-
-  task::Task task_ = copy_task();
-  hardware::DataSheet sheet_ = sheet();
-  trial::TrialResult trial_ = good_trial();
-};
 
 TEST_F(Judging, AcceptsWhatHoldsEveryContract) {
   const Verdict verdict = conclude({good_call(true)});
@@ -425,102 +308,6 @@ TEST_F(Judging, AFailedBuildIsRejectedWithItsDiagnostic) {
   EXPECT_EQ(verdict.status, VerdictStatus::rejected);
   EXPECT_THAT(failed(verdict), ElementsAre("build"));
   EXPECT_EQ(verdict.findings[0].line, 3u);
-}
-
-TEST_F(Judging, WastedSectorsFailCoalescingAtTheHotLine) {
-  using evidence::Metric;
-  trial::CallEvidence call = good_call(true);
-  auto& kernel = call.log.kernels[0];
-  kernel.lines[0].counters[Metric::global_sectors] = kernel.totals[Metric::global_sectors] = 21;
-  EXPECT_THAT(failed(conclude({call})), Contains("memory.coalescing"));
-  kernel.lines[0].counters[Metric::global_sectors] = kernel.totals[Metric::global_sectors] = 20;
-  EXPECT_THAT(failed(conclude({call})), Not(Contains("memory.coalescing"))) << "1.25 is allowed";
-}
-
-TEST_F(Judging, ColdLinesDoNotCount) {
-  using evidence::Metric;
-  trial::CallEvidence call = good_call(true);
-  auto& kernel = call.log.kernels[0];
-  evidence::LineProfile cold;
-  cold.position.frames.push_back({"twice.cu", 9, 1, ""});
-  cold.counters[Metric::global_sectors] = 9;
-  cold.counters[Metric::global_sectors_ideal] = 1;
-  kernel.lines.push_back(cold);
-  kernel.totals[Metric::global_sectors] = 1000;
-  EXPECT_THAT(failed(conclude({call})), Not(Contains("memory.coalescing")));
-  kernel.totals[Metric::global_sectors] = 900;
-  EXPECT_THAT(failed(conclude({call})), Contains("memory.coalescing"));
-}
-
-TEST_F(Judging, ExtraWavefrontsFailBanks) {
-  using evidence::Metric;
-  trial::CallEvidence call = good_call(true);
-  auto& kernel = call.log.kernels[0];
-  for (auto* counters : {&kernel.lines[0].counters, &kernel.totals}) {
-    (*counters)[Metric::shared_wavefronts] = 101;
-    (*counters)[Metric::shared_wavefronts_ideal] = 100;
-  }
-  EXPECT_THAT(failed(conclude({call})), ElementsAre("shared.banks"));
-}
-
-TEST_F(Judging, IdleLanesFailDivergence) {
-  using evidence::Metric;
-  trial::CallEvidence call = good_call(true);
-  auto& kernel = call.log.kernels[0];
-  kernel.lines[0].counters[Metric::thread_inst_executed] = kernel.totals[Metric::thread_inst_executed] = 20 * 23;
-  EXPECT_THAT(failed(conclude({call})), ElementsAre("compute.divergence"));
-}
-
-TEST_F(Judging, SpillsFail) {
-  trial_.artefact.kernels[0].spill_store_bytes = 4;
-  EXPECT_THAT(failed(conclude({good_call(true)})), ElementsAre("registers.spill"));
-}
-
-TEST_F(Judging, WithAGoalPerformanceExplainsAndTheGoalDecides) {
-  trial_.artefact.kernels[0].spill_store_bytes = 4;
-  task_.goal = task::Goal{};
-  task_.goal->us = 10;
-  const Verdict verdict = conclude({good_call(true)});
-  EXPECT_EQ(verdict.status, VerdictStatus::error) << "the goal is must-know, and unknown without a clock";
-  EXPECT_EQ(contract(verdict, "registers.spill").level, Level::advice);
-  EXPECT_EQ(contract(verdict, "registers.spill").status, Status::failed);
-}
-
-TEST_F(Judging, TheTaskMayMoveLevelsAndThresholds) {
-  trial_.artefact.kernels[0].spill_store_bytes = 4;
-  task_.contracts["registers.spill"].level = task::Level::off;
-  EXPECT_EQ(contract(conclude({good_call(true)}), "registers.spill").status, Status::off);
-  EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
-  task_.contracts["registers.spill"] = {};
-  task_.contracts["registers.spill"].thresholds["max_bytes"] = 8;
-  EXPECT_EQ(conclude({good_call(true)}).status, VerdictStatus::accepted);
-}
-
-TEST_F(Judging, TheTimeIsThatOfEveryMeasuredSizeOrThereIsNone) {
-  const Verdict all = conclude({good_call(true)});
-  ASSERT_TRUE(all.time);
-  EXPECT_GT(all.time->us, 0);
-  task_.measure.push_back({{"n", 128}});
-  EXPECT_FALSE(conclude({good_call(true)}).time) << "a size that did not run costs nothing otherwise";
-}
-
-TEST_F(Judging, RequiredIsInFiguresWhateverRan) {
-  for (const ContractReport& c : conclude({}).contracts) EXPECT_EQ(c.required.find('{'), std::string::npos) << c.id << ": " << c.required;
-}
-
-TEST_F(Judging, OnlyCorrectnessLeavesOffWhatTheTaskGivesALevel) {
-  task_.contracts["memory.coalescing"] = {.level = task::Level::advice, .thresholds = {}};
-  task_.contracts["shared.banks"] = {.level = task::Level::required, .thresholds = {}};
-  const Verdict verdict = conclude({good_call(false)}, true);
-  EXPECT_EQ(verdict.status, VerdictStatus::accepted) << verdict.why;
-  EXPECT_EQ(contract(verdict, "memory.coalescing").status, Status::off);
-}
-
-TEST_F(Judging, OnlyCorrectnessLeavesPerformanceOff) {
-  trial_.artefact.kernels[0].spill_store_bytes = 4;
-  const Verdict verdict = conclude({good_call(true)}, true);
-  EXPECT_EQ(verdict.status, VerdictStatus::accepted);
-  EXPECT_EQ(contract(verdict, "registers.spill").status, Status::off);
 }
 
 TEST(ContractTable, HasTheTasksIds) {
