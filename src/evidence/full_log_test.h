@@ -7,7 +7,7 @@ namespace kforge::evidence {
 
 inline SourcePosition position(std::uint32_t line) { return {{{"k.cu", line, 7, "inner"}, {"k.cu", line + 1, 0, ""}}}; }
 
-// Every field has a value of its own, so that one that is lost or swapped shows.
+// What is lost or swapped shows.
 inline LaunchLog full_log() {
   LaunchLog log;
   log.ending = Ending::trap;

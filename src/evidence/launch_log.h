@@ -58,7 +58,7 @@ struct LaunchLog {
   std::string output;                  // device printf, cut at 64 KiB
 };
 
-// JSON text, schema internal to one build of Kernel Forge (worker to parent). Unknown keys are errors.
+// JSON text, schema internal to one build of Kernel Forge (journals, programs of `kforge run`). Unknown keys are errors.
 std::string to_json(const LaunchLog& log);
 // Errors: failed, with what did not parse (the text may come from a hostile process).
 bool from_json(std::string_view text, LaunchLog& log, std::string& error);
