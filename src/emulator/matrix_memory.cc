@@ -129,26 +129,41 @@ std::uint64_t natural_stride(const Tiling& t) {
   return t.by_rows ? columns : rows;
 }
 
-// Part `part` of register `reg`: the whole of it, or one of its elements.
-Request tile_request(const Warp& w, const Op& op, const Tiling& t, std::uint32_t reg, std::uint32_t part, Direction direction) {
-  Request request;
-  request.mask = kFullMask;
-  request.bytes = t.together ? t.register_bytes() : t.element_bits / 8;
-  request.space = op.source->mods.space;
-  request.direction = direction;
-  LaneAddresses base;
-  lane_addresses(w, op, 0, kFullMask, base);
-  const bool has_stride = op.source->operands.size() > 2;
-  const std::uint32_t once = fragment_registers(t.which, t.shape, t.type);
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    FragmentPlace at = fragment_place(t.which, t.shape, t.type, reg % std::max(1u, once), lane);
-    (t.which == Fragment::b ? at.row : at.column) += part;
-    const std::uint64_t stride = has_stride ? get<std::uint32_t>(w.at(op.r[2]), lane) : natural_stride(t);
-    const std::uint64_t index = t.by_rows ? at.row * stride + at.column : at.column * stride + at.row;
-    request.addresses[lane] = base[lane] + index * t.element_bits / 8;
+// Where the elements of a fragment lie. fragment_place is linear in lane / 4 and lane % 4, so a lane's place in any register is its
+// place in register 0 moved by the register's: what depends on lanes is worked out once an instruction.
+class TileRequests {
+ public:
+  TileRequests(const Warp& w, const Op& op, const Tiling& t, Direction direction) : t_(t) {
+    request_.mask = kFullMask;
+    request_.bytes = t.together ? t.register_bytes() : t.element_bits / 8;
+    request_.space = op.source->mods.space;
+    request_.direction = direction;
+    lane_addresses(w, op, 0, kFullMask, base_);
+    const bool has_stride = op.source->operands.size() > 2;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint64_t stride = t.element_bits * (has_stride ? get<std::uint32_t>(w.at(op.r[2]), lane) : natural_stride(t));
+      row_[lane] = t.by_rows ? stride : t.element_bits;
+      column_[lane] = t.by_rows ? t.element_bits : stride;
+      const FragmentPlace at = fragment_place(t.which, t.shape, t.type, 0, lane);
+      first_[lane] = at.row * row_[lane] + at.column * column_[lane];
+    }
   }
-  return request;
-}
+
+  // Part `part` of register `reg`: the whole of it, or one of its elements.
+  const Request& at(std::uint32_t reg, std::uint32_t part) {
+    const std::uint32_t once = fragment_registers(t_.which, t_.shape, t_.type);
+    FragmentPlace moved = fragment_place(t_.which, t_.shape, t_.type, reg % std::max(1u, once), 0);
+    (t_.which == Fragment::b ? moved.row : moved.column) += part;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) request_.addresses[lane] = base_[lane] + (first_[lane] + moved.row * row_[lane] + moved.column * column_[lane]) / 8;
+    return request_;
+  }
+
+ private:
+  const Tiling& t_;
+  Request request_;
+  LaneAddresses base_{};
+  LaneAddresses first_{}, row_{}, column_{};   // in bits: of register 0, and from one row, and one column, to the next
+};
 
 std::uint32_t parts_of(const Tiling& t) { return t.together ? 1 : t.elements; }
 
@@ -158,6 +173,7 @@ Flow run_wmma_load(Warp& w, const Op& op, std::uint32_t mask) {
   if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
   const Tiling t = tiling_of(op, Exec::wmma_load);
   const std::uint32_t once = std::max(1u, fragment_registers(t.which, t.shape, t.type));
+  TileRequests requests(w, op, t, Direction::load);
   LaneElements registers[16];
   for (std::uint32_t j = 0; j < t.registers; ++j) {
     if (j >= once) {   // a repetition
@@ -166,7 +182,7 @@ Flow run_wmma_load(Warp& w, const Op& op, std::uint32_t mask) {
     }
     for (std::uint32_t part = 0; part < parts_of(t); ++part) {
       LaneElements elements;
-      if (const Flow flow = load_elements<kVariant>(w, op, tile_request(w, op, t, j, part, Direction::load), elements); flow != Flow::next) return flow;
+      if (const Flow flow = load_elements<kVariant>(w, op, requests.at(j, part), elements); flow != Flow::next) return flow;
       const std::uint32_t shift = part * t.element_bits;
       for (std::uint32_t i = 0; i < 32; ++i) registers[j].value[i] |= elements.value[i] << shift;
       for (std::uint32_t b = 0; b + shift / 8 < 8; ++b) registers[j].undefined.lanes[b + shift / 8] |= elements.undefined.lanes[b];
@@ -188,6 +204,7 @@ Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
   if (!gather_warp(w, op, mask)) return Flow::regroup;
   if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
   const Tiling t = tiling_of(op, Exec::wmma_store);
+  TileRequests requests(w, op, t, Direction::store);
   for (std::uint32_t j = 0; j < t.registers; ++j)
     for (std::uint32_t part = 0; part < parts_of(t); ++part) {
       LaneElements elements;
@@ -199,7 +216,7 @@ Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
           for (std::uint32_t b = 0; b + shift / 8 < 8; ++b) elements.undefined.lanes[b] = undefined->lanes[b + shift / 8];
           elements.undefined.origin = undefined->origin;
         }
-      if (const Flow flow = store_elements<kVariant>(w, op, tile_request(w, op, t, j, part, Direction::store), elements); flow != Flow::next) return flow;
+      if (const Flow flow = store_elements<kVariant>(w, op, requests.at(j, part), elements); flow != Flow::next) return flow;
     }
   return Flow::next;
 }
