@@ -35,13 +35,20 @@ constexpr std::uint64_t kClocksPerReading = 32;
 // Reading after reading by one warp with nothing stored is waiting: the step doubles with every kReadingsPerStep of them, so that a wait of a
 // second is some hundred rounds and is overshot by a quarter at most.
 constexpr std::uint32_t kReadingsPerStep = 4, kMostDoublings = 18;
+// When another warp comes to wait there, and still nothing was stored, it starts this many steps below: warps that all wait for as long
+// each would go through all steps otherwise.
+constexpr std::uint32_t kStepsBack = 3;
 
+// The memo holds the launch's clock and stores as the last reading left them, 32 bits of each.
 std::uint64_t advance_clock(Launch& launch, AccessMemo& memo) {
   // The clock is brought up to date when a warp leaves: while it is as the last reading left it, the same warp reads again.
-  const auto here = static_cast<std::uint32_t>(launch.clock * 0x9e3779b97f4a7c15u >> 32) + static_cast<std::uint32_t>(launch.stores);
-  memo.misses = memo.new_shapes == here ? memo.misses + 1 : 0;
+  const auto stores = static_cast<std::uint32_t>(launch.stores);
+  auto& [clock_then, stores_then] = memo.reading;
+  if (stores_then != stores) memo.misses = 0;
+  else if (clock_then == static_cast<std::uint32_t>(launch.clock)) ++memo.misses;
+  else memo.misses -= std::min(memo.misses, kStepsBack * kReadingsPerStep);
   launch.clock += kClocksPerReading << std::min(memo.misses / kReadingsPerStep, kMostDoublings);
-  memo.new_shapes = static_cast<std::uint32_t>(launch.clock * 0x9e3779b97f4a7c15u >> 32) + static_cast<std::uint32_t>(launch.stores);
+  memo.reading = {static_cast<std::uint32_t>(launch.clock), stores};
   return launch.clock;
 }
 
@@ -49,10 +56,9 @@ Flow run_clock(Warp& w, const Op& op, std::uint32_t mask) {
   const std::uint64_t now = advance_clock(*w.launch, w.launch->memos[op.index]);
   const auto special = static_cast<ptx::SpecialRegister>(op.immediate);
   const bool high = special == ptx::SpecialRegister::clock_hi || special == ptx::SpecialRegister::globaltimer_hi;
-  for_lanes(mask, [&](std::uint32_t i) {
-    if ((op.flags & 2) != 0) put<std::uint64_t>(w.at(op.r[0]), i, now);
-    else put<std::uint32_t>(w.at(op.r[0]), i, static_cast<std::uint32_t>(high ? now >> 32 : now));
-  });
+  std::byte* const to = w.at(op.r[0]);
+  if ((op.flags & 2) != 0) for_lanes(mask, [&](std::uint32_t i) { put<std::uint64_t>(to, i, now); });
+  else for_lanes(mask, [&, word = static_cast<std::uint32_t>(high ? now >> 32 : now)](std::uint32_t i) { put<std::uint32_t>(to, i, word); });
   return Flow::next;
 }
 

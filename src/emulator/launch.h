@@ -43,11 +43,12 @@ struct OpProfile {
   std::unique_ptr<evidence::RequestExample> worst_global, worst_shared;
 };
 
-// What a memory op remembers of its last request.
+// What an op remembers of its last request.
 struct AccessMemo {
   const LaneShape* shape = nullptr;     // of a full warp; always simple
   Allocation* allocation = nullptr;     // of a global access
   std::uint32_t new_shapes = 0, misses = 0;
+  std::array<std::uint32_t, 2> reading{};   // of a clock: address_ops.cc
 };
 
 // First violation of each (contract, kind, line), with a count.

@@ -24,6 +24,7 @@ namespace kforge::emulator {
 namespace {
 
 constexpr std::uint64_t kSlice = 256;             // until a group is watched, when others of its warp are ready
+constexpr std::uint64_t kPause = 4096;            // and until it is again, when it was not found to spin: hashing costs as much as running
 constexpr std::uint64_t kRotation = 50'000;
 constexpr std::uint32_t kComparisons = 16;        // of register hashes per visit
 
@@ -179,7 +180,7 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
   Launch& launch = *w.launch;
   const Op* code = launch.kernel->code.data();
   constexpr std::size_t kIndex = static_cast<std::size_t>(kVariant);
-  std::uint64_t threads = 0, used = 0, slice = 0;
+  std::uint64_t threads = 0, used = 0, slice = 0, watch_from = kSlice;
   const std::uint64_t stores = launch.stores;
   const auto leave = [&](Outcome outcome) {
     launch.thread_instructions += threads;
@@ -224,7 +225,8 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
       if (w.pc < w.stop_pc && used < quantum) continue;
     }
     if (launch.failed()) return leave(Outcome::failed);
-    if (flow == Flow::jump && w.pc <= pc && w.watching && came_back(w)) {
+    const bool watched = w.watching;
+    if (flow == Flow::jump && w.pc <= pc && watched && came_back(w)) {
       park_active(w);
       for (Group& group : w.groups)
         if (group.frame == w.frame && group.pc == w.pc && group.wait == Wait::none) group.spun_at = launch.stores, set_sleep(group, 0);
@@ -232,12 +234,13 @@ Outcome run_warp(Warp& w, std::uint64_t quantum) {
       if (!pick(w, false)) return leave(nothing_ready());
       slice = used;
     }
+    if (watched && !w.watching) watch_from = used + kPause;
     if (flow == Flow::regroup || w.pc >= w.stop_pc) {
       if (!pick(w, false)) return leave(nothing_ready());
       if (w.groups.empty()) slice = used;
     }
     if (!w.groups.empty()) {
-      if (used - slice > kSlice && !w.watching && flow == Flow::jump) start_watch(w);
+      if (used - slice > kSlice && used > watch_from && !w.watching && flow == Flow::jump) start_watch(w);
       if (used - slice > kRotation) {
         park_active(w);
         w.groups.back().last_run = launch.clock + used;

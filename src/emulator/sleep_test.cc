@@ -51,6 +51,15 @@ TEST(Sleep, AFlagPolledBetweenSleepsIsSeen) {
   EXPECT_LT(outcome.result.thread_instructions, 32u * 300'000 + 20'000);
 }
 
+// Each of 32 warps waits for a million clocks, one after the other: all but the first skip the short steps.
+TEST(Sleep, WarpsThatWaitForAClockOneAfterTheOtherRunAFewInstructions) {
+  const Outcome outcome = run("mov.u64 %rd6, %clock64;\nWAIT:\nmov.u64 %rd7, %clock64;\nsub.u64 %rd7, %rd7, %rd6;\nsetp.lt.u64 %p1, %rd7, 1000000;\n@%p1 bra WAIT;\n"
+                              "setp.ne.u32 %p2, %r1, 0;\n@%p2 ret;\nst.global.u32 [%rd2], 1;\n", {1, 1, 1}, 1024);
+  ASSERT_EQ(outcome.result.status, LaunchStatus::ok) << outcome.result.detail;
+  EXPECT_EQ(outcome.q[0], 1u);
+  EXPECT_LT(outcome.result.thread_instructions, 1024u * 130);   // 230 a thread where each goes through all steps
+}
+
 // Block 0 sleeps until the last of many blocks, which is not resident at first, has stored.
 TEST(Sleep, BlocksThatAreWaitedForBecomeResident) {
   const Outcome outcome = run("setp.ne.u32 %p1, %r2, 0;\n@%p1 bra LAST;\nWAIT:\nmov.u64 %rd6, %clock64;\nnanosleep.u32 50;\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p4, %r5, 0;\n@%p4 bra WAIT;\n"
