@@ -208,13 +208,18 @@ Flow sleep_group(Warp& w, std::uint32_t mask, std::uint32_t nanoseconds) {
 }
 
 bool gather_lanes(Warp& w, const Op& op, std::uint32_t mask, const std::byte* member_masks) {
-  std::uint32_t named = 0;
-  std::uint32_t outside = 0;   // lanes that do not name themselves
-  for_lanes(mask, [&](std::uint32_t i) {
-    const std::uint32_t members = get<std::uint32_t>(member_masks, i);
-    named |= members;
-    if ((members >> i & 1) == 0) outside |= 1u << i;
-  });
+  std::uint32_t named = get<std::uint32_t>(member_masks, static_cast<std::uint32_t>(std::countr_zero(mask)));
+  std::uint32_t different = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) different |= get<std::uint32_t>(member_masks, i) ^ named;
+  std::uint32_t outside = mask & ~named;   // lanes that do not name themselves
+  if (different != 0) {
+    outside = 0;
+    for_lanes(mask, [&](std::uint32_t i) {
+      const std::uint32_t members = get<std::uint32_t>(member_masks, i);
+      named |= members;
+      if ((members >> i & 1) == 0) outside |= 1u << i;
+    });
+  }
   if (outside != 0)
     report(w, op, outside, "safety.barriers", "mask-without-caller", [&](evidence::Violation& v) {
       const std::uint32_t members = get<std::uint32_t>(member_masks, static_cast<std::uint32_t>(std::countr_zero(outside)));

@@ -58,6 +58,15 @@ const ShuffleTable& shuffle_table(ptx::ShuffleMode mode, U b, U c) {
   return table;
 }
 
+// Whether the lanes of the mask hold one value. Those of a whole warp are compared at once.
+bool is_uniform(const std::byte* slot, U mask) {
+  const U first = get<U>(slot, lane_of(mask));
+  U difference = 0;
+  if (mask == kFullMask) for (U i = 0; i < 32; ++i) difference |= get<U>(slot, i) ^ first;
+  else for_lanes(mask, [&](U i) { difference |= get<U>(slot, i) ^ first; });
+  return difference == 0;
+}
+
 // shfl: r[0] d, r[1] a, r[2] b, r[3] c, r[4] member mask, r[5] p (flags bit 5).
 Flow run_shfl(Warp& w, const Op& op, U mask) {
   if (!gather_lanes(w, op, mask, w.at(op.r[4]))) return Flow::regroup;
@@ -66,11 +75,14 @@ Flow run_shfl(Warp& w, const Op& op, U mask) {
   const std::byte* c = w.at(op.r[3]);
   const ptx::ShuffleMode mode = op.source->mods.shuffle;
   U result[32], inside = 0;
-  if (mask == kFullMask && op.r[2].bank == Bank::constants && op.r[3].bank == Bank::constants) {
-    const ShuffleTable& table = shuffle_table(mode, get<U>(b, 0), get<U>(c, 0));
+  if (is_uniform(b, mask) && is_uniform(c, mask)) {
+    const U lane = lane_of(mask);
+    const ShuffleTable& table = shuffle_table(mode, get<U>(b, lane), get<U>(c, lane));
     std::memcpy(result, a, sizeof result);
     std::byte* d = w.at(op.r[0]);
-    for (U i = 0; i < 32; ++i) put<U>(d, i, result[table.lanes[i]]);
+    for_lanes(mask, [&](U i) { put<U>(d, i, result[table.lanes[i]]); });
+    if (mask != kFullMask)
+      for_lanes(mask, [&](U i) { if ((mask >> table.lanes[i] & 1) == 0) report_absent(w, op, i, table.lanes[i]); });
     if ((op.flags & 32) != 0) put_predicate(w.at(op.r[5]), table.inside, mask);
     return Flow::next;
   }
