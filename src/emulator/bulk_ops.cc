@@ -116,7 +116,7 @@ Flow check_global(Warp& w, const Op& op, const BulkCopy& copy) {
   OpProfile* profile = w.launch->profile ? &w.launch->ops[op.index] : nullptr;
   if (profile != nullptr) ++profile->requests;
   for_pieces(copy, [&](const BulkPiece& piece) {
-    if (piece.global == 0 || flow != Flow::next) return;
+    if ((piece.global == 0 && copy.mode.dims != 0) || flow != Flow::next) return;   // outside the tensor
     if (allocation == nullptr || piece.global - allocation->base >= allocation->size) allocation = w.launch->memory->find(piece.global);
     Request request{{}, 1u << copy.lane, piece.bytes, ptx::Space::global, store ? Direction::store : Direction::load};
     request.addresses[copy.lane] = piece.global;

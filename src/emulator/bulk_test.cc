@@ -127,19 +127,21 @@ TEST(Bulk, MoreExpectedThanCopiedNeverEnds) { EXPECT_EQ(run(load(4096, kPlain) +
 
 TEST(Bulk, NobodyWaitsUntilTheBlockEnds) { EXPECT_TRUE(run(load(2048, kPlain)).has("safety.async", "bulk-copy-unwaited")); }
 
-TEST(Bulk, WrongPlacesAreFaults) {
-  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11+8], [%rd1], 2048, [%r10];\n")).status, LaunchStatus::misaligned_address);
-  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1+4], 2048, [%r10];\n")).status, LaunchStatus::misaligned_address);
-  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1], 2040, [%r10];\n")).status, LaunchStatus::misaligned_address);
-  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1+16000], 2048, [%r10];\n")).status, LaunchStatus::illegal_address);
-  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11+15360], [%rd1], 2048, [%r10];\n")).status, LaunchStatus::illegal_address);
-}
-
 std::string store(const std::string& fence, const std::string& copy, const std::string& wait) {
   return kFill + fence + "bar.sync 0;\n@%p1 bra DONE;\n" + copy + "cp.async.bulk.commit_group;\n" + wait + "DONE:\n";
 }
 const std::string kFence = "fence.proxy.async.shared::cta;\n", kWaitRead = "cp.async.bulk.wait_group.read 0;\n";
 const std::string kPlainStore = "cp.async.bulk.global.shared::cta.bulk_group [%rd2+128], [%r11+256], 4096;\n";
+
+TEST(Bulk, WrongPlacesAreFaults) {
+  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11+8], [%rd1], 2048, [%r10];\n")).status, LaunchStatus::misaligned_address);
+  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1+4], 2048, [%r10];\n")).status, LaunchStatus::misaligned_address);
+  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1], 2040, [%r10];\n")).status, LaunchStatus::misaligned_address);
+  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1+16000], 2048, [%r10];\n")).status, LaunchStatus::illegal_address);
+  EXPECT_EQ(run(load(2048, "mov.u64 %rd1, 0;\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11], [%rd1], 2048, [%r10];\n")).status, LaunchStatus::illegal_address);
+  EXPECT_EQ(run(store("", "mov.u64 %rd2, 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r11+256], 4096;\n", "")).status, LaunchStatus::illegal_address);
+  EXPECT_EQ(run(load(2048, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r11+15360], [%rd1], 2048, [%r10];\n")).status, LaunchStatus::illegal_address);
+}
 
 TEST(Bulk, AStoreIsDoneAtTheEnd) {
   for (const std::string& wait : {kWaitRead, std::string("cp.async.bulk.wait_group 0;\n")}) {
