@@ -51,6 +51,10 @@ struct Profile {
 // device that is a worker elsewhere.
 Expected<Profile> profile(const CheckOptions& options);
 
+// The machine code (SASS) that ptxas makes of a PTX text, with the lines of the source: nvdisasm's text. Errors: missing (no nvcc, no nvdisasm, with how to get it),
+// bad_input (ptxas refuses the text), failed.
+Expected<std::string> machine_code(std::string_view ptx);
+
 // Figures of one line that people ask for. 1 where there is nothing to measure.
 double sectors_over_ideal(const MetricValues& metrics);      // global memory; contracts.md, memory.coalescing
 double wavefronts_over_ideal(const MetricValues& metrics);   // shared memory

@@ -125,6 +125,7 @@ CLI::App* add(CLI::App& app, ProfileArguments& a) {
       ->check(numbers().whole_positive)->capture_default_str();
   profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
   profile->add_flag("--all", a.all, "Print every metric of each kernel");
+  profile->add_option("--code", a.code, "Print the code in place of figures: ptx, as nvcc made it; sass, machine code with the lines of the source (needs nvdisasm)")->check(CLI::IsMember({"ptx", "sass"}));
   profile->add_flag("--json", a.json, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
   profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu");
   return profile;

@@ -29,6 +29,7 @@ struct ProfileArguments {
   CheckOptions options;
   bool json = false;
   bool all = false;          // every metric of every kernel
+  std::string code;          // "ptx" or "sass": the code alone, no figures
 };
 
 struct BenchArguments {

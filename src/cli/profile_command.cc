@@ -8,6 +8,17 @@
 #include "kforge/profile.h"
 
 namespace kforge::cli {
+namespace {
+
+int print_code(const kforge::Profile& made, bool sass) {
+  if (made.ptx.empty()) return report_error({ErrorCode::failed, "it has no code: " + made.verdict.why, {made.candidate, 0, 0}, "kforge check says more"});
+  const auto code = sass ? machine_code(made.ptx) : Expected<std::string>(made.ptx);
+  if (!code) return report_error(code.error());
+  std::fputs(code->c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
 
 int run(const ProfileArguments& arguments) {
   CheckOptions options = arguments.options;
@@ -17,6 +28,7 @@ int run(const ProfileArguments& arguments) {
     return profile(options);
   }();
   if (!made) return report_error(made.error());
+  if (!arguments.code.empty()) return print_code(*made, arguments.code == "sass");
   TextOptions text;
   text.colour = wants_colour(STDOUT_FILENO);
   text.all_cases = arguments.all;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "build/disassembler.h"
 #include "forge/judge_call.h"
 #include "judge/findings.h"
 
@@ -78,5 +79,7 @@ Expected<Profile> profile(const CheckOptions& options) {
   std::stable_sort(out.kernels.begin(), out.kernels.end(), [&](const KernelFigures& a, const KernelFigures& b) { return instructions(a) > instructions(b); });
   return out;
 }
+
+Expected<std::string> machine_code(std::string_view ptx) { return build::disassemble(ptx); }
 
 }  // namespace kforge

@@ -6,6 +6,7 @@
 
 #include "kforge/gpu.h"
 #include "kforge/knowledge.h"
+#include "kforge/profile.h"
 #include "kforge/report.h"
 #include "kforge/run.h"
 #include "mcp/protocol.h"
@@ -29,6 +30,15 @@ Text report(const Workspace& workspace, const std::string& id) {
   const auto verdict = read_verdict(json->text, id);
   if (!verdict) return no(verdict.error());
   return ResourceText{"text/markdown", to_markdown(*verdict)};
+}
+
+// Made when it is asked for, of the PTX under the same handle.
+Text sass(const Workspace& workspace, const std::string& id) {
+  const auto ptx = kept(workspace, "ptx", id, "");
+  if (!ptx) return tl::unexpected(ptx.error());
+  auto code = machine_code(ptx->text);
+  if (!code) return no(code.error());
+  return ResourceText{"text/plain", std::move(*code)};
 }
 
 Text run(const Workspace& workspace, const std::string& id, bool story) {
@@ -63,6 +73,7 @@ constexpr std::array kKinds{
     Kind{"profile", "application/json", "Metrics of a candidate's lines, schema kforge.profile/1", [](const Workspace& w, const std::string& id) { return kept(w, "profile", id, "application/json"); }},
     Kind{"listing", "text/plain", "A source with figures beside its lines", [](const Workspace& w, const std::string& id) { return kept(w, "listing", id, "text/plain"); }},
     Kind{"ptx", "text/plain", "A candidate's PTX", [](const Workspace& w, const std::string& id) { return kept(w, "ptx", id, "text/plain"); }},
+    Kind{"sass", "text/plain", "A candidate's machine code", sass},
     Kind{"passage", "text/plain", "A passage of a context folder", [](const Workspace& w, const std::string& id) { return kept(w, "passage", id, "text/plain"); }},
     Kind{"plan", "application/toml", "A plan for kforge optimize --plan", [](const Workspace& w, const std::string& id) { return kept(w, "plan", id, "application/toml"); }},
     Kind{"run", "application/json", "A run of the store, schema kforge.run/1", [](const Workspace& w, const std::string& id) { return run(w, id, false); }},

@@ -92,7 +92,11 @@ Expected<Answer> profile_candidate(const ToolCall& call) {
   answer.data["lines"] = std::move(lines);
   add_link(answer, call.workspace->keep("profile", "application/json", "every metric of every line, schema kforge.profile/1", to_json(*made)));
   add_link(answer, call.workspace->keep("listing", "text/plain", "the source with figures beside its lines", to_text(*made, TextOptions{})));
-  if (!made->ptx.empty()) add_link(answer, call.workspace->keep("ptx", "text/plain", "its PTX", made->ptx));
+  if (!made->ptx.empty()) {
+    const Link ptx = call.workspace->keep("ptx", "text/plain", "its PTX", made->ptx);
+    add_link(answer, ptx);
+    add_link(answer, {"sass", "kforge://sass" + ptx.uri.substr(std::string("kforge://ptx").size()), "text/plain", "its machine code, with the lines of the source"});
+  }
   add_verdict_links(call, made->verdict, made->candidate_text, answer);
   return answer;
 }

@@ -36,6 +36,12 @@ expect(at[22]["memory_l1_wavefronts_shared"] == 32 * at[22]["memory_l1_wavefront
 for metric, total in kernel["metrics"].items():
     expect(sum(entry["metrics"].get(metric, 0) for entry in kernel["lines"]) == total, "the lines of %s make up the kernel's" % metric)
 
+code, text = run(TASK, BAD, "--code", "ptx")
+expect(code == 0 and ".entry" in text, text[:300])
+code, text = run(TASK, BAD, "--code", "sass")
+expect((code == 0 and "STG" in text and "bank_conflicts.cu" in text) or (code == 3 and text == ""), "machine code, or none without nvdisasm: %s" % text[:300])
+expect(run(TASK, BAD, "--code", "c")[0] == 2, "another code")
+
 code, text = run(TASK, os.path.join(PROJECT, "tests/hostile/does_not_compile.cu"))
 expect(code == 1 and "nothing was counted" in text, (code, text))
 expect(run(TASK, "/nowhere.cu")[0] == 2, "a candidate that is not there")

@@ -18,12 +18,13 @@ class Runner : public ::testing::Test {
  protected:
   Runner() : folder_(*TemporaryDirectory::create("llm-test")) {}
 
-  ProcessResult kforge(std::vector<std::string> arguments, double seconds = 400) const {
+  ProcessResult kforge(std::vector<std::string> arguments, double seconds = 400, const std::string& input = "") const {
     arguments.insert(arguments.begin(), (executable_folder() / "kforge").string());
     ProcessRequest request;
     request.arguments = std::move(arguments);
     request.working_directory = folder_.path();
     request.limits.wall_seconds = seconds;
+    request.stdin_text = input;
     auto result = run_process(request);
     EXPECT_TRUE(result) << to_string(result.error());
     return result ? std::move(*result) : ProcessResult{};

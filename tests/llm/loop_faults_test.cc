@@ -58,8 +58,23 @@ class LoopFaults : public Runner {
     return out;
   }
   std::string steps() const { return kforge({"runs", "last", "--steps"}).out; }
-  // The first file of the run that holds the marker; reports and messages are among them.
+  // What an agent reads of the run over the Model Context Protocol.
+  void read_over_mcp() const {
+    int id = 0;
+    const auto ask = [&id](const char* method, const json& params) { return json{{"jsonrpc", "2.0"}, {"id", ++id}, {"method", method}, {"params", params}}.dump() + "\n"; };
+    std::string input = ask("initialize", {{"protocolVersion", "2025-06-18"}, {"capabilities", json::object()}, {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
+    input += R"({"jsonrpc":"2.0","method":"notifications/initialized"})" "\n";
+    input += ask("tools/call", {{"name", "list_runs"}, {"arguments", json::object()}}) + ask("tools/call", {{"name", "get_best"}, {"arguments", {{"run", "last"}}}});
+    input += ask("resources/read", {{"uri", "kforge://run/last"}}) + ask("resources/read", {{"uri", "kforge://story/last"}});
+    const auto served = kforge({"mcp"}, 60, input);
+    EXPECT_THAT(served.out, HasSubstr("kforge.run/1")) << served.err;
+    std::ofstream(file("mcp.txt")) << served.out << served.err;
+  }
+  // The first file of the run that holds the marker; reports, messages, records and what agents read are among them.
   std::string where_the_key_is() const {
+    if (std::filesystem::exists(file(".kforge/store/store.db"))) read_over_mcp();
+    kforge({"export", "dataset", "-o", file("dataset.jsonl")});
+    kforge({"export", "dataset", "--preferences", "-o", file("preferences.jsonl")});
     for (const char* format : {"html", "json", "markdown"}) kforge({"report", "last", "--format", format, "-o", file(std::string("report.") + format)});
     kforge({"runs", "last", "--messages", file("messages.jsonl")});
     kforge({"runs", "last", "--training-records", file("training.jsonl")});
@@ -75,6 +90,17 @@ TEST_F(LoopFaults, AServerThatEchoesTheKeyDoesNotSpreadIt) {
   const auto ended = optimize(server);
   EXPECT_NE(ended.exit_status, 3) << ended.err;
   EXPECT_THAT(steps(), HasSubstr("answered"));
+  EXPECT_THAT(record().dump(), HasSubstr("[key]")) << "the answer was taken, without the key";
+}
+
+TEST_F(LoopFaults, AnEvaluationDoesNotSpreadTheKeyEither) {
+  FaultServer server([](int, const std::string&) { return Script{{stream_of(fenced("// strategy: key " + std::string(kKey) + "\n" + replace_all(kGood, "256", "128")))}}; });
+  std::ofstream(file("suite.txt")) << "task.toml\n";
+  for (const char* form : {"--json", "--jobs=1"}) {
+    const auto ended = kforge({"eval", "suite.txt", "--llm", "compatible:m", "--llm-url", server.url(), "--proposers", "model", "--candidates", "1", "--budget-seconds", "60", form});
+    EXPECT_THAT(ended.out, HasSubstr("accepted")) << ended.err;
+    std::ofstream(file(std::string("eval") + form + ".txt")) << ended.out << ended.err;
+  }
   EXPECT_THAT(record().dump(), HasSubstr("[key]")) << "the answer was taken, without the key";
 }
 

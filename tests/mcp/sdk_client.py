@@ -95,6 +95,11 @@ async def judge(s):
     text, data = await s.call("profile_candidate", task=TASK, candidate=BAD)
     expect(any(line["line"] == 22 for line in data["lines"]), text)
     expect("smsp__inst_executed.sum" in await s.read(data["handles"]["profile"]), "a profile")
+    expect(".entry" in await s.read(data["handles"]["ptx"]), "its PTX")
+    try:
+        expect("STG" in await s.read(data["handles"]["sass"]), "its machine code")
+    except Exception as error:
+        expect("tools/setup.sh disassembler" in str(error), f"without nvdisasm it says how to get it: {error}")
     text, data = await s.call("compare", task=TASK, candidates=[BAD, GOOD])
     expect(data["rows"][0]["candidate"] == GOOD and data["rows"][0]["status"] == "accepted", text)
     text, data = await s.call("sweep_parameters", task=TASK, source=source, parameters={"kRows": [4, 8]})
