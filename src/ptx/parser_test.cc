@@ -42,6 +42,18 @@ TEST(Parser, ModifiersAndTypesAreFields) {
   EXPECT_EQ(code[3].operands[0].target, 4u);
 }
 
+TEST(Parser, OldTargetsMultiplyAndAddWithoutARounding) {
+  const auto read_for = [](std::string_view target, std::string_view opcode) {
+    return parse(".version 1.4\n.target " + std::string(target) + "\n.entry k {\n.reg .f32 %f<4>;\n" + std::string(opcode) + " %f1, %f2, %f3, %f1;\nret;\n}\n", "t.ptx");
+  };
+  for (const std::string_view opcode : {"mad.f32", "mad.sat.f32"}) {
+    const auto m = read_for("sm_10, map_f64_to_f32", opcode);
+    ASSERT_TRUE(m) << to_string(m.error());
+    EXPECT_EQ(kernel(*m).instructions[0].mods.rounding, Rounding::rn);
+    EXPECT_FALSE(read_for("sm_90", opcode));
+  }
+}
+
 TEST(Parser, ConstantsTakeTheTypeOfTheInstruction) {
   const auto m = read("add.f64 %fd1, %fd1, 1.5;\nadd.u32 %r1, %r1, 0xFFFFFFFFU;\nadd.s16 %h1, %h1, -1;\nadd.u32 %r1, %r1, (1 + 2) * 3 << 1;\n"
                       "mov.b32 %r1, 0f40000000;\nmov.u32 %r1, 017;\nmov.u32 %r1, 0b101;\nadd.f32 %f1, %f1, 0d3FF0000000000000;\nmov.u32 %r1, WARP_SZ;\n");

@@ -21,6 +21,17 @@ bool Reader::guard(Instruction& instruction) {
   return true;
 }
 
+namespace {
+
+// PTX for sm_1x wrote mad.f32 without a rounding. Compiled for a later GPU it rounds to nearest, once (PTX manual, 9.7.3.7).
+std::string_view modern_spelling(std::string_view text) {
+  if (text == "mad.f32") return "mad.rn.f32";
+  if (text == "mad.sat.f32") return "mad.rn.sat.f32";
+  return text;
+}
+
+}  // namespace
+
 // Blanks may stand between the words: `add .u32`.
 bool Reader::mnemonic(Mnemonic& out) {
   if (token_.kind != TokenKind::word) return fail_here("an instruction");
@@ -126,6 +137,7 @@ bool Reader::instruction() {
   if (token_.is('@') && !guard(out)) return false;
   Mnemonic mnemonic_;
   if (!mnemonic(mnemonic_)) return false;
+  if (module_.target < 20) mnemonic_.text = modern_spelling(mnemonic_.text);
   out.line = mnemonic_.at.line;
   out.location = use_location(node_);
   const std::vector<Spelling>* candidates = spellings(mnemonic_);
