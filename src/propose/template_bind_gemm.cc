@@ -23,10 +23,6 @@ struct Product {
   TermPtr sum;
 };
 
-TermPtr without_casts(const TermPtr& term) {
-  return rewrite(term, [](const TermPtr& t) -> TermPtr { return t->kind == Kind::to_real ? without_casts(t->args[0]) : nullptr; });
-}
-
 // How the operand reads: batch variables, then (across, along) or (along, across).
 std::optional<bool> runs_along(const TermPtr& load, const std::vector<std::string>& batch, const std::string& across, const std::string& along) {
   if (load->kind != Kind::load) return std::nullopt;

@@ -23,9 +23,9 @@ struct BinderRow {
   std::string_view name;
   Binder bind;
 };
-constexpr std::array<BinderRow, 11> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
+constexpr std::array<BinderRow, 12> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
                                               {"transpose", bind_transpose}, {"scan", bind_scan}, {"histogram", bind_histogram}, {"gemm", bind_gemm}, {"stencil", bind_stencil},
-                                              {"march", bind_march}, {"gemm_mma", bind_gemm_mma}}};
+                                              {"march", bind_march}, {"gemm_mma", bind_gemm_mma}, {"attention", bind_attention}}};
 
 // Words that generated text uses besides those of the template.
 constexpr std::array<std::string_view, 44> kTextWords{
@@ -225,6 +225,10 @@ std::vector<std::string> loads_of(const std::vector<TermPtr>& terms) {
   };
   for (const TermPtr& term : terms) visit(term);
   return found;
+}
+
+TermPtr without_casts(const TermPtr& term) {
+  return rewrite(term, [](const TermPtr& t) -> TermPtr { return t->kind == Kind::to_real ? without_casts(t->args[0]) : nullptr; });
 }
 
 std::string lines(const std::vector<std::string>& statements, int indent) {

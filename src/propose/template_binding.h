@@ -67,6 +67,7 @@ std::vector<TermPtr> extents_of(const task::Tensor& tensor);
 bool same_extent(const TermPtr& a, const TermPtr& b);
 std::vector<std::string> loads_of(const std::vector<TermPtr>& terms);   // tensors, each once, in order of first use
 std::string lines(const std::vector<std::string>& statements, int indent);
+TermPtr without_casts(const TermPtr& term);   // to reals, which elements of narrow types become where they are multiplied
 
 std::optional<Binding> bind_elementwise(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_rows(const Computation&, const std::vector<std::string>& taken);
@@ -77,6 +78,7 @@ std::optional<Binding> bind_scan(const Computation&, const std::vector<std::stri
 std::optional<Binding> bind_histogram(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_gemm(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_gemm_mma(const Computation&, const std::vector<std::string>& taken);   // operands of tensor cores
+std::optional<Binding> bind_attention(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_march(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_stencil(const Computation&, const std::vector<std::string>& taken);
 

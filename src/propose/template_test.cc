@@ -34,7 +34,7 @@ std::vector<std::string> names_for(const std::string& path, std::vector<std::str
 TEST(Templates, AllParse) {
   const auto all = templates();
   ASSERT_TRUE(all) << to_string(all.error());
-  EXPECT_GE(all->size(), 11u);
+  EXPECT_GE(all->size(), 13u);
   for (const Template& made : *all) {
     EXPECT_NE(find_binder(made.binder), nullptr) << made.name << " " << made.binder;
     EXPECT_FALSE(made.parameters.empty()) << made.name;
@@ -68,6 +68,8 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_march", "stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
   EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_wgmma", "gemm_mma"));
+  EXPECT_THAT(names_for(headline("attention")), ElementsAre("attention_mma"));
+  EXPECT_THAT(names_for(headline("attention_causal")), ElementsAre("attention_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
 }
@@ -100,7 +102,7 @@ TEST(Templates, DoNotApplyToOthersAndSayWhy) {
 TEST(Templates, RenderAtManyPointsWithoutALeftOverTag) {
   const auto sheet = hardware::find_sheet("h200");
   for (const std::string& path : {example("softmax"), example("sgemm"), example("sobel"), example("scan"), example("histogram"), example("reduction"), example("saxpy"), example("transpose"), kernel_task("argmax"),
-                                   kernel_task("stencil3d"), headline("sobel"), headline("gemm_f16")}) {
+                                   kernel_task("stencil3d"), headline("sobel"), headline("gemm_f16"), headline("attention_causal")}) {
     const auto task = task::read_task(path);
     ASSERT_TRUE(task) << to_string(task.error());
     Plan plan;

@@ -19,21 +19,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTemplate = "reduce_columns";
 constexpr std::uint64_t kPoints = 2;   // of each task: the default and others, spread over the space
 
-std::vector<std::string> column_tasks() {
-  std::vector<std::string> out;
-  for (const auto& file : fs::directory_iterator(source_folder() / "tests/templates/columns")) out.push_back(file.path().stem().string());
-  std::sort(out.begin(), out.end());
+struct Family {
+  std::string folder, template_name;
+};
+const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}};
+
+struct FamilyTask {
+  std::string template_name;
+  fs::path file;
+};
+std::vector<FamilyTask> family_tasks() {
+  std::vector<FamilyTask> out;
+  for (const Family& family : kFamilies)
+    for (const auto& file : fs::directory_iterator(source_folder() / "tests/templates" / family.folder))
+      if (file.path().extension() == ".toml") out.push_back({family.template_name, file.path()});
+  std::sort(out.begin(), out.end(), [](const FamilyTask& a, const FamilyTask& b) { return a.file < b.file; });
   return out;
 }
-fs::path task_file(const std::string& name) { return source_folder() / "tests/templates/columns" / (name + ".toml"); }
 
-class Columns : public ::testing::TestWithParam<std::string> {};
+class Tasks : public ::testing::TestWithParam<FamilyTask> {};
 
-TEST_P(Columns, AreAccepted) {
-  const auto task = task::read_task(task_file(GetParam()).string());
+TEST_P(Tasks, AreAccepted) {
+  const auto task = task::read_task(GetParam().file.string());
   ASSERT_TRUE(task) << to_string(task.error());
   const auto sheet = hardware::find_sheet(task->gpu);
   ASSERT_TRUE(sheet);
@@ -43,7 +52,7 @@ TEST_P(Columns, AreAccepted) {
   ASSERT_TRUE(folder);
   bool applied_here = false;
   for (const propose::Applied& applied : propose::applied_templates(*task, *sheet, plan)) {
-    if (applied.made.name != kTemplate) continue;
+    if (applied.made.name != GetParam().template_name) continue;
     applied_here = true;
     for (std::uint64_t i = 0; i < kPoints; ++i) {
       const std::size_t point = i == 0 ? propose::standard_point(applied) : task::CounterRandom(1).below(i, applied.space.size());
@@ -51,31 +60,39 @@ TEST_P(Columns, AreAccepted) {
       ASSERT_TRUE(candidate) << to_string(candidate.error());
       const fs::path file = folder->path() / "candidate.cu";
       ASSERT_TRUE(write_file_atomic(file, candidate->source));
-      const CheckRun run = check(task_file(GetParam()), file, i == 0 ? std::vector<std::string>{} : std::vector<std::string>{"--only", "correctness"});
+      const CheckRun run = check(GetParam().file, file, i == 0 ? std::vector<std::string>{} : std::vector<std::string>{"--only", "correctness"});
       EXPECT_EQ(run.status, "accepted") << run.output << "\n" << candidate->source;
     }
   }
   EXPECT_TRUE(applied_here);
 }
 
-INSTANTIATE_TEST_SUITE_P(Templates, Columns, ::testing::ValuesIn(column_tasks()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Templates, Tasks, ::testing::ValuesIn(family_tasks()), [](const auto& info) { return info.param.file.stem().string(); });
 
-TEST(Templates, AColumnReductionWinsTheMainJob) {
+// The proposer of the winner of `kforge optimize` on the task.
+std::string winning_proposer(const fs::path& task) {
   const auto folder = TemporaryDirectory::create("templates-test");
-  ASSERT_TRUE(folder);
+  if (!folder) return to_string(folder.error());
   ProcessRequest request;
-  request.arguments = {(executable_folder() / "kforge").string(), "optimize", task_file("column_spread").string(), "--candidates", "4", "--budget-seconds", "150", "--json"};
+  request.arguments = {(executable_folder() / "kforge").string(), "optimize", task.string(), "--candidates", "4", "--budget-seconds", "150", "--json"};
   request.working_directory = folder->path();
   request.limits.wall_seconds = 240;
   const auto result = run_process(request);
-  ASSERT_TRUE(result) << to_string(result.error());
+  if (!result) return to_string(result.error());
   EXPECT_EQ(result->exit_status, 0) << result->err;
   const auto run = nlohmann::json::parse(result->out, nullptr, false);
-  ASSERT_TRUE(run.is_object()) << result->err;
-  std::string proposer;
+  if (!run.is_object()) return result->err;
   for (const auto& tried : run["tried"])
-    if (tried["candidate"].value("id", "") == run.value("winner", "")) proposer = tried["candidate"].value("proposer", "");
-  EXPECT_EQ(proposer, std::string("template:") + kTemplate);
+    if (tried["candidate"].value("id", "") == run.value("winner", "")) return tried["candidate"].value("proposer", "");
+  return "none";
+}
+
+TEST(Templates, AColumnReductionWinsTheMainJob) {
+  EXPECT_EQ(winning_proposer(source_folder() / "tests/templates/columns/column_spread.toml"), "template:reduce_columns");
+}
+
+TEST(Templates, AttentionWinsTheMainJob) {
+  EXPECT_EQ(winning_proposer(source_folder() / "tests/templates/attention/attention_head.toml"), "template:attention_mma");
 }
 
 }  // namespace
