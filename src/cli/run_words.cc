@@ -8,14 +8,16 @@ namespace kforge::cli {
 namespace {
 
 // Options of nvcc whose value may be a word of its own.
-constexpr std::array<std::string_view, 17> kWithValue = {"-I", "-D", "-U", "-L", "-l", "-isystem", "-include", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink",
-                                                         "-arch", "-gencode", "-ccbin", "-std", "-maxrregcount", "-x"};
+constexpr std::array kWithValue = std::to_array<std::string_view>({
+    "-I", "-D", "-U", "-L", "-l", "-isystem", "-include", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink", "-Xcudafe", "-arch", "-gencode", "-ccbin", "-std", "-maxrregcount", "-x", "-rdc",
+    "-default-stream", "-diag-suppress", "--diag-suppress", "--default-stream"});
 // The others, by how they begin.
-constexpr std::array<std::string_view, 19> kPrefixes = {"-I", "-D", "-U", "-L", "-l", "-O", "-g", "-G", "-std=", "-arch=", "-gencode=", "-Xcompiler=", "-Xptxas=", "-Xlinker=",
-                                                        "-rdc", "-dlto", "-use_fast_math", "-m", "-w"};
-constexpr std::array<std::string_view, 12> kLong = {"--expt-", "--extended-lambda", "--std=", "--use_fast_math", "--default-stream", "--fmad", "--ftz", "--prec-", "--relocatable-device-code",
-                                                    "--generate-code", "--gpu-architecture", "--compiler-options="};
-constexpr std::array<std::string_view, 4> kExact = {"-extended-lambda", "-ftz=true", "-ftz=false", "-fmad=false"};
+constexpr std::array kPrefixes = std::to_array<std::string_view>({
+    "-I", "-D", "-U", "-L", "-l", "-O", "-g", "-G", "-W", "-std=", "-arch=", "-gencode=", "-Xcompiler=", "-Xptxas=", "-Xlinker=", "-rdc", "-dlto", "-use_fast_math", "-m", "-w", "-extended-lambda",
+    "-expt-", "-ftz=", "-fmad=", "-prec-", "-restrict", "-default-stream=", "-diag-suppress=", "-forward-unknown-"});
+constexpr std::array kLong = std::to_array<std::string_view>({
+    "--expt-", "--extended-lambda", "--std=", "--use_fast_math", "--default-stream", "--fmad", "--ftz", "--prec-", "--relocatable-device-code", "--generate-code", "--gpu-architecture",
+    "--compiler-options=", "--diag-suppress", "--ptxas-options=", "--maxrregcount=", "--restrict", "--optimize=", "--generate-line-info", "--forward-unknown-"});
 
 template <std::size_t n>
 bool begins(std::string_view word, const std::array<std::string_view, n>& known) {
@@ -29,7 +31,7 @@ bool is_one(std::string_view word, const std::array<std::string_view, n>& known)
 
 bool is_build_option(std::string_view word) {
   const bool is_short = word.size() > 1 && word[0] == '-' && word[1] != '-';
-  return is_short ? begins(word, kPrefixes) || is_one(word, kWithValue) || is_one(word, kExact) : begins(word, kLong);
+  return is_short ? begins(word, kPrefixes) || is_one(word, kWithValue) : begins(word, kLong);
 }
 
 }  // namespace

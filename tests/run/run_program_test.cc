@@ -136,6 +136,12 @@ TEST_F(RunProgram, SeparatelyCompiledDeviceCodeIsLinked) {
   EXPECT_EQ(result.exit_status, 0);
 }
 
+TEST_F(RunProgram, OptionsOfNvccGoToNvcc) {
+  const ProcessResult result = kforge_run({kPrograms + "whole.cu", kPrograms + "half.cu", "-rdc", "true", "-Wno-deprecated-gpu-targets", "-diag-suppress", "177", "--diag-suppress=550",
+                                           "-default-stream", "per-thread", "-restrict", "-Xcudafe", "--display_error_number"});
+  EXPECT_EQ(result.out, "42 cudaSuccess\n") << result.err;
+}
+
 TEST_F(RunProgram, ProgramsThatAreThereRunWhenTheyLinkTheSharedRuntime) {
   const auto tools = build::find_toolchain();
   const auto folder = TemporaryDirectory::create("run_programs");
