@@ -68,6 +68,7 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_march", "stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
   EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_wgmma", "gemm_mma"));
+  EXPECT_THAT(names_for(headline("cross_entropy")), ElementsAre("row_fused"));
   EXPECT_THAT(names_for(headline("attention")), ElementsAre("attention_mma"));
   EXPECT_THAT(names_for(headline("attention_causal")), ElementsAre("attention_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));

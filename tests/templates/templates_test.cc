@@ -24,7 +24,7 @@ constexpr std::uint64_t kPoints = 2;   // of each task: the default and others, 
 struct Family {
   std::string folder, template_name;
 };
-const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}};
+const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}};
 
 struct FamilyTask {
   std::string template_name;
