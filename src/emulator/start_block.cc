@@ -17,33 +17,43 @@ void put_uniform(std::byte* bank, ptx::SpecialRegister special, std::uint32_t va
   for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(bank + to.offset, i, value);
 }
 
-// A new warp with the memory, and the thread indices, of one that has ended.
-Warp renewed(Warp& used) {
-  Warp w;
-  w.specials = std::move(used.specials);
-  w.local = std::move(used.local);
-  w.groups = std::move(used.groups);
-  w.groups.clear();
-  if (!used.frames.empty()) {
-    Frame& entry = *used.frames[0];
-    Frame frame;
-    frame.registers = std::move(entry.registers);
-    frame.params = std::move(entry.params);
-    entry = std::move(frame);
-    w.frames = std::move(used.frames);
-    w.frames.resize(1);
-  }
-  return w;
+// The first frame as a new one, with the memory that it has.
+void renew(Frame& entry) {
+  entry.local_base = 0;
+  entry.stack.clear();
+  entry.depth = 0;
+  entry.parent = nullptr;
+  entry.return_pc = 0;
+  entry.site = nullptr;
 }
 
-std::unique_ptr<Block> renewed(std::unique_ptr<Block> used) {
-  Block block;
-  block.shared = std::move(used->shared);
-  block.specials = std::move(used->specials);
-  block.warps = std::move(used->warps);
-  for (Warp& w : block.warps) w = renewed(w);
-  *used = std::move(block);
-  return used;
+// An ended warp as a new one, but for what start_warp sets. It keeps its memory and its thread indices. Observers saw none of it.
+void renew(Warp& w) {
+  w.stop_pc = w.watch_pc = kNoPc;
+  w.exited_since_barrier = 0;
+  w.groups.clear();
+  w.pending_copies.clear();
+  w.async_groups = {};
+  w.tainted = w.forced_sync = w.watching = w.visited = false;
+  w.frames.resize(std::min<std::size_t>(w.frames.size(), 1));
+  w.spare_frames.clear();
+  if (!w.frames.empty()) renew(*w.frames[0]);
+  w.watch_hash = w.watch_stores = 0;
+  w.watch_count = 0;
+  w.watch_next = 1;
+  w.bulk_stores.clear();
+  w.bulk_groups = {};
+  w.wgmma = {};
+}
+
+void renew(Block& block) {
+  for (Warp& w : block.warps) renew(w);
+  for (Barrier& barrier : block.barriers)
+    if (!barrier.arrived_lanes.empty()) barrier = Barrier{};   // somebody came, and the others ended
+  block.races = nullptr;
+  block.trace = nullptr;
+  block.bulk_loads.clear();
+  block.warpgroup_reads.clear();
 }
 
 void fill_warp_bank(const Launch& launch, Warp& w) {
@@ -117,7 +127,8 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
 }  // namespace
 
 std::unique_ptr<Block> start_block(Launch& launch, std::uint64_t linear, std::unique_ptr<Block> used) {
-  auto block = used != nullptr ? renewed(std::move(used)) : std::make_unique<Block>();
+  if (used != nullptr) renew(*used);
+  auto block = used != nullptr ? std::move(used) : std::make_unique<Block>();
   block->launch = &launch;
   block->linear = linear;
   block->index = block_index(launch.grid, linear);
