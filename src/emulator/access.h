@@ -36,6 +36,7 @@ struct Request {
   std::uint32_t bytes = 0;          // per lane, all elements
   ptx::Space space = ptx::Space::generic;
   Direction direction = Direction::load;
+  bool counts = true;               // false: the machine moves it in other pieces, which are counted by themselves
 };
 
 // address = r[k] (64 or 32 bits) + op.immediate in each lane of the mask.

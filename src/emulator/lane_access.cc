@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/handlers.h"
+#include "emulator/store_notes.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -48,6 +49,19 @@ void load_shadow(Warp& w, const Op& op, std::uint32_t lanes, ShadowSpace space, 
   merge(elements.undefined, part);
 }
 
+// The lanes of `rest` that are in one space with its first one, taken from it; addresses are those of that space.
+Request next_part(const Request& request, std::uint32_t& rest) {
+  const Space space = space_of(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
+  Request part = request;
+  part.space = space == Space::shared ? Space::shared : Space::global;
+  part.mask = 0;
+  for_lanes(rest, [&](std::uint32_t i) { part.mask |= static_cast<std::uint32_t>(space_of(request.addresses[i]) == space) << i; });
+  rest &= ~part.mask;
+  if (space == Space::shared)
+    for (Address& address : part.addresses) address -= kSharedWindow;
+  return part;
+}
+
 template <Variant kVariant>
 struct Elements {
   static constexpr bool kSafety = Observes<kVariant>::safety, kProfile = Observes<kVariant>::profile;
@@ -64,7 +78,8 @@ struct Elements {
     const std::uint32_t inside = lanes_inside(request.addresses, request.mask, window, request.bytes);
     if (inside != request.mask) return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
-    if constexpr (kProfile) count_shared(w, op, request);
+    if constexpr (kProfile)
+      if (request.counts) count_shared(w, op, request);
     if (stored != nullptr) ++w.launch->stores;
     if constexpr (kSafety) {
       w.launch->races->access(race_access(w, op, window, request, request.mask, stored));
@@ -87,12 +102,15 @@ struct Elements {
       if (allocation.read_only) return fault_read_only(w, op, request, allocation);
       ++w.launch->stores;
       if constexpr (kSafety || kProfile) mark_stored_bytes(allocation, request);
+      if constexpr (kProfile) note_store(w, op, allocation, request);
     }
     if constexpr (kSafety) {
       GlobalShadow& shadow = *w.launch->global_shadow;
       if (allocation.kind != MemoryKind::constant) w.launch->races->access(race_access(w, op, window, request, request.mask, stored));
       if (stored != nullptr) {
-        shadow.mark_stored(allocation, request.addresses, request.mask, 0, request.bytes, stored->undefined);
+        UndefinedBytes undefined = stored->undefined;
+        if (undefined.any() != 0 && undefined.origin == 0) undefined.origin = undefined_origin(w, op, ShadowSpace::register_file, 0, 0);
+        shadow.mark_stored(allocation, request.addresses, request.mask, 0, request.bytes, undefined);
       } else if (!GlobalShadow::all_written(allocation, request.addresses, request.mask, request.bytes)) {
         load_shadow(w, op, request.mask, ShadowSpace::global, *loaded, [&] { return shadow.first_unwritten(allocation, request.addresses, request.mask, request.bytes); },
                     [&] { return shadow.unwritten(allocation, request.addresses, request.mask, 0, request.bytes); });
@@ -104,7 +122,8 @@ struct Elements {
 
   static Flow in_global(Warp& w, const Op& op, const Request& request, LaneElements* loaded, const LaneElements* stored) {
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
-    if constexpr (kProfile) count_global(w, op, request);
+    if constexpr (kProfile)
+      if (request.counts) count_global(w, op, request);
     for (std::uint32_t rest = request.mask; rest != 0;) {
       Allocation* allocation = w.launch->memory->find(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
       if (allocation == nullptr) return fault_global(w, op, request, rest);
@@ -121,14 +140,8 @@ struct Elements {
     if (request.space == Space::shared) return in_shared(w, op, request, loaded, stored);
     if (request.space == Space::global) return in_global(w, op, request, loaded, stored);
     for (std::uint32_t rest = request.mask; rest != 0;) {
-      const Space space = space_of(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
-      Request part = request;
-      part.mask = 0;
-      for_lanes(rest, [&](std::uint32_t i) { part.mask |= static_cast<std::uint32_t>(space_of(request.addresses[i]) == space) << i; });
-      rest &= ~part.mask;
-      if (space == Space::shared)
-        for (Address& address : part.addresses) address -= kSharedWindow;
-      const Flow flow = space == Space::shared ? in_shared(w, op, part, loaded, stored) : in_global(w, op, part, loaded, stored);
+      const Request part = next_part(request, rest);
+      const Flow flow = part.space == Space::shared ? in_shared(w, op, part, loaded, stored) : in_global(w, op, part, loaded, stored);
       if (flow != Flow::next) return flow;
     }
     return Flow::next;
@@ -144,6 +157,15 @@ Flow load_elements(Warp& warp, const Op& op, const Request& request, LaneElement
 template <Variant kVariant>
 Flow store_elements(Warp& warp, const Op& op, const Request& request, const LaneElements& elements) {
   return Elements<kVariant>::run(warp, op, request, nullptr, &elements);
+}
+
+void count_elements(Warp& warp, const Op& op, const Request& request) {
+  if (request.space == Space::shared) return count_shared(warp, op, request);
+  if (request.space == Space::global) return count_global(warp, op, request);
+  for (std::uint32_t rest = request.mask; rest != 0;) {
+    const Request part = next_part(request, rest);
+    part.space == Space::shared ? count_shared(warp, op, part) : count_global(warp, op, part);
+  }
 }
 
 template Flow load_elements<Variant::plain>(Warp&, const Op&, const Request&, LaneElements&);

@@ -21,4 +21,7 @@ Flow load_elements(Warp& warp, const Op& op, const Request& request, LaneElement
 template <Variant kVariant>
 Flow store_elements(Warp& warp, const Op& op, const Request& request, const LaneElements& elements);
 
+// Counts an access that the machine makes in one piece where elements are moved in several (whose requests do not count).
+void count_elements(Warp& warp, const Op& op, const Request& request);
+
 }  // namespace kforge::emulator

@@ -105,6 +105,7 @@ struct Tiling {
   std::uint32_t elements = 1;          // of a register
   bool together = true;                // a register's elements are neighbours: one access
   std::uint32_t element_bits = 32;
+  bool paired = false;                 // registers 2h and 2h + 1 are neighbours: one access of the machine, STG.64 of f32
   std::uint32_t register_bytes() const { return type == Type::f64 ? 8 : 4; }
 };
 
@@ -120,6 +121,7 @@ Tiling tiling_of(const Op& op, Exec exec) {
   t.elements = elements_per_register(in.type);
   t.element_bits = in.type == Type::tf32 ? 32 : ptx::size_bits(in.type);
   t.together = t.elements == 1 || t.by_rows == (t.which != Fragment::b);
+  t.paired = t.which == Fragment::c && t.by_rows && t.elements == 1;
   return t;
 }
 
@@ -138,6 +140,7 @@ class TileRequests {
     request_.bytes = t.together ? t.register_bytes() : t.element_bits / 8;
     request_.space = op.source->mods.space;
     request_.direction = direction;
+    request_.counts = !t.paired;
     lane_addresses(w, op, 0, kFullMask, base_);
     const bool has_stride = op.source->operands.size() > 2;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -156,6 +159,14 @@ class TileRequests {
     (t_.which == Fragment::b ? moved.row : moved.column) += part;
     for (std::uint32_t lane = 0; lane < 32; ++lane) request_.addresses[lane] = base_[lane] + (first_[lane] + moved.row * row_[lane] + moved.column * column_[lane]) / 8;
     return request_;
+  }
+
+  // Registers `reg` and the next one as the machine moves them.
+  Request pair(std::uint32_t reg) {
+    Request both = at(reg, 0);
+    both.bytes *= 2;
+    both.counts = true;
+    return both;
   }
 
  private:
@@ -180,6 +191,8 @@ Flow run_wmma_load(Warp& w, const Op& op, std::uint32_t mask) {
       registers[j] = registers[j % once];
       continue;
     }
+    if constexpr (Observes<kVariant>::profile)
+      if (t.paired && j % 2 == 0) count_elements(w, op, requests.pair(j));
     for (std::uint32_t part = 0; part < parts_of(t); ++part) {
       LaneElements elements;
       if (const Flow flow = load_elements<kVariant>(w, op, requests.at(j, part), elements); flow != Flow::next) return flow;
@@ -205,7 +218,9 @@ Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
   if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
   const Tiling t = tiling_of(op, Exec::wmma_store);
   TileRequests requests(w, op, t, Direction::store);
-  for (std::uint32_t j = 0; j < t.registers; ++j)
+  for (std::uint32_t j = 0; j < t.registers; ++j) {
+    if constexpr (Observes<kVariant>::profile)
+      if (t.paired && j % 2 == 0) count_elements(w, op, requests.pair(j));
     for (std::uint32_t part = 0; part < parts_of(t); ++part) {
       LaneElements elements;
       const std::uint32_t shift = part * t.element_bits;
@@ -218,6 +233,7 @@ Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
         }
       if (const Flow flow = store_elements<kVariant>(w, op, requests.at(j, part), elements); flow != Flow::next) return flow;
     }
+  }
   return Flow::next;
 }
 

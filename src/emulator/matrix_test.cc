@@ -275,6 +275,32 @@ TEST(Matrix, EveryShapeOfWmmaIsTheReferencesOwnThroughMemory) {
         }
 }
 
+// ptxas makes four 8-byte stores of it (STG.E.64 on sm_75 and sm_90): a row's eight words fill a sector.
+TEST(Matrix, AStoredFragmentCountsAsTheMachinesRequestsAndNamesItsTensor) {
+  for (const char* layout : {"row", "col"}) {
+    Kernel kernel;
+    kernel.out_bytes = 4096;
+    const Fragments d{Type::f32, 8, 'f'};
+    kernel.body = fmt::format("mov.b32 %f0, 0f3F800000;\nmov.b32 %f1, %f0;\nmov.b32 %f2, %f0;\nmov.b32 %f3, %f0;\nmov.b32 %f4, %f0;\nmov.b32 %f5, %f0;\nmov.b32 %f6, %f0;\nmov.b32 %f7, %f0;\n"
+                              "wmma.store.d.sync.aligned.{}.m16n16k16.global.f32 [%out], {}, 32;\n", layout, registers(d, 0));
+    evidence::LaunchLog log;
+    const auto stored = run_fast(kernel, {0}, true, &log);
+    EXPECT_EQ(stored[0], 0x3F800000u);
+    ASSERT_EQ(log.kernels.size(), 1u);
+    using M = evidence::Metric;
+    const evidence::Counters& c = log.kernels[0].totals;
+    EXPECT_EQ(c[M::global_requests], std::string_view(layout) == "row" ? 4u : 8u);
+    EXPECT_EQ(c[M::global_sectors], 32u);
+    EXPECT_EQ(c[M::global_store_bytes], 1024u);
+    ASSERT_EQ(log.kernels[0].lines.size(), 1u);
+    ASSERT_EQ(log.kernels[0].lines[0].stores.size(), 1u) << layout;
+    const evidence::StoreRange& range = log.kernels[0].lines[0].stores[0];
+    EXPECT_EQ(range.tensor, "out");
+    EXPECT_EQ(range.first, 0u);
+    EXPECT_EQ(range.end, 15u * 128 + 64);
+  }
+}
+
 // ---- data movement -----------------------------------------------------------------------------------------------------
 
 TEST(Matrix, LdmatrixStmatrixAndMovmatrixMoveWhatTheManualSays) {

@@ -92,7 +92,8 @@ Counters counters_of(const Op& op, const OpProfile& p, const Issued& issue) {
   c[Metric::global_sectors] = p.sectors;
   c[Metric::global_sectors_ideal] = p.sectors_ideal;
   c[Metric::global_sectors_aligned_ideal] = p.sectors_aligned_ideal;
-  const bool writes = exec == Exec::st || exec == Exec::atom || exec == Exec::red;   // others, cp.async among them, read global memory
+  const bool writes = exec == Exec::st || exec == Exec::atom || exec == Exec::red || exec == Exec::wmma_store || exec == Exec::stmatrix ||
+                      exec == Exec::sust || exec == Exec::sured;   // others, cp.async among them, read global memory
   c[writes ? Metric::global_store_bytes : Metric::global_load_bytes] = p.distinct_bytes;
   c[Metric::global_store_requests] = writes ? p.requests : 0;
   c[Metric::global_store_sectors] = writes ? p.sectors : 0;
