@@ -56,6 +56,7 @@ class ClockEngine final : public RaceEngine {
   void gather(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, Meeting& meeting);
   void scatter(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, const Meeting& meeting);
   void acquire_flag(const Here& here, std::uint32_t lane, SyncObject& object);
+  void learn(Knowledge& known, const Knowledge& from);
   void publish_flag(const Here& here, std::uint32_t lane, SyncObject& object);
   SyncObject* flag(const Here& here, std::uint32_t lane, bool make);
   bool publishes(const Here& here, std::uint32_t lane);
@@ -81,6 +82,8 @@ class ClockEngine final : public RaceEngine {
   CellStore<RecordCell> cells_;
   RecordPool pool_;
   RaceTime now_ = 1;
+  struct Learnt { Knowledge before, from, after; };
+  Learnt last_learnt_;
   std::uint8_t finest_shared_ = 4;
   std::unordered_map<BlockRaces*, std::unique_ptr<ClockBlock>> blocks_;
   std::unordered_map<std::uint64_t, SyncObject> flags_;     // global memory, by address

@@ -183,7 +183,18 @@ void ClockEngine::acquire(BlockRaces* handle, std::uint32_t warp, std::uint32_t 
   const auto object = objects_.find(key);
   if (object == objects_.end()) return;
   const Knowledge knowledge = object->second.visible_to(block.linear, reach_of(scope));
-  for_lanes(mask, [&](std::uint32_t lane) { thread(block, warp, lane).foreign.join(knowledge); });
+  for_lanes(mask, [&](std::uint32_t lane) { learn(thread(block, warp, lane).foreign, knowledge); });
+}
+
+// Lanes that knew the same and learn the same go on sharing one object: whole warps wait for a pipeline's barriers, at every step.
+void ClockEngine::learn(Knowledge& known, const Knowledge& from) {
+  if (!known.same_as(last_learnt_.before) || !from.same_as(last_learnt_.from)) {
+    Knowledge before = known;
+    known.join(from);
+    last_learnt_ = {std::move(before), from, known};
+  } else {
+    known = last_learnt_.after;
+  }
 }
 
 // ---- flags ---------------------------------------------------------------------------------------------------------
@@ -203,8 +214,8 @@ void ClockEngine::acquire_flag(const Here& here, std::uint32_t lane, SyncObject&
   const Knowledge device = reach == kDeviceReach ? object.device : Knowledge();
   const Knowledge block = object.visible_to(here.block.linear, kBlockReach);
   if (acquires(here.access.order)) {
-    me.foreign.join(block);
-    me.foreign.join(device);
+    learn(me.foreign, block);
+    if (!device.empty()) learn(me.foreign, device);
     return;
   }
   FenceState& fences = fences_of(me);
