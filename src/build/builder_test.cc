@@ -291,6 +291,30 @@ TEST_F(Builder, AServerBuildsFromTheSecondOnAndLeavesFailuresToNvcc) {
   EXPECT_EQ(times(costs, "nvcc"), 3u);
 }
 
+TEST_F(Builder, WhereManyComeTheServerBuildsTheFirstAndThoseWithACapOnRegisters) {
+  CostLedger costs;
+  CompileServer server(&costs, true);
+  const CandidateRequest same = request(kScale, "a.cu");   // written once: machine code has the file's time
+  const auto build_capped = [&](const std::string& cap, CompileServer* with, const std::string& cache) {
+    setenv("KFORGE_CACHE", (path() / cache).c_str(), 1);
+    CandidateRequest wanted = same;
+    wanted.server = with;
+    wanted.costs = with ? &costs : nullptr;
+    if (!cap.empty()) wanted.flags = {cap};
+    const auto made = build_candidate(wanted);
+    EXPECT_TRUE(made) << to_string(made.error());
+    return made ? *made : Artefact{};
+  };
+  for (const std::string cap : {"", "-maxrregcount=16", "-maxrregcount=24"}) {
+    const Artefact ours = build_capped(cap, &server, "served"), nvccs = build_capped(cap, nullptr, "nvcc");
+    ASSERT_TRUE(ours.ok && nvccs.ok) << cap << ": " << first_error(ours);
+    EXPECT_EQ(read_file(ours.ptx_path).value_or("ours"), read_file(nvccs.ptx_path).value_or("nvcc's")) << cap;
+    EXPECT_EQ(read_file(ours.cubin_path).value_or("ours"), read_file(nvccs.cubin_path).value_or("nvcc's")) << cap;
+  }
+  EXPECT_EQ(times(costs, "nvcc"), 0u);
+  EXPECT_EQ(times(costs, "cicc"), 3u);
+}
+
 TEST_F(Builder, AServersBuildEndsAtItsTimeToo) {
   CompileServer server;
   CandidateRequest wanted = request(kScale, "a.cu");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -181,13 +182,21 @@ std::vector<std::string> system_folders(const Toolchain& tools) {
   return {fs::path(tools.nvcc).parent_path().parent_path().string(), fs::canonical(tools.nvcc, ignored).parent_path().parent_path().string(), "/usr/include", "/usr/lib", "/usr/local/cuda"};
 }
 
+bool is_register_cap(const std::string& flag) {
+  constexpr std::string_view kCap = "-maxrregcount=";
+  return flag.starts_with(kCap) && flag.size() > kCap.size() && std::all_of(flag.begin() + kCap.size(), flag.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 BuildKind kind_of(const CandidateRequest& request, const Toolchain& tools, const std::string& source) {
   BuildKind kind;
+  CandidateRequest alike = request;
+  std::erase_if(alike.flags, is_register_cap);
+  std::copy_if(request.flags.begin(), request.flags.end(), std::back_inserter(kind.caps), is_register_cap);
   kind.placeholder = placeholder_beside(source);
-  kind.nvcc = nvcc_arguments(request, tools, fs::path(source).parent_path().string());
+  kind.nvcc = nvcc_arguments(alike, tools, fs::path(source).parent_path().string());
   kind.wrapper = candidate_wrapper(kind.placeholder, request.interface);
   kind.system_folders = system_folders(tools);
-  kind.key = request_key(request, tools, kind.placeholder, kind.wrapper);
+  kind.key = request_key(alike, tools, kind.placeholder, kind.wrapper);
   return kind;
 }
 

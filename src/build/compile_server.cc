@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -21,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPipelines = 2;         // at once: each keeps some 350 MB
 constexpr std::size_t kKinds = 64;            // remembered
-constexpr std::size_t kWorthwhile = 2;        // builds of a kind, from which on a pipeline pays
+constexpr std::size_t kWorthwhile = 2;        // builds of a kind, from which on a pipeline pays where nobody knows how many come
 constexpr std::uint64_t kTextBytes = 256ull << 20;
 constexpr std::string_view kPlaceholderStem = "kforge-candidate-8f14e45fceea167a";
 
@@ -58,11 +59,13 @@ class CompileServer::Pipeline {
  public:
   Pipeline(BuildKind kind, CostLedger* ledger) : kind_(std::move(kind)), ledger_(ledger) {}
 
-  std::optional<ServedBuild> build(const std::string& source, const fs::path& folder, const Limits& limits) {
+  std::optional<ServedBuild> build(const std::string& source, const std::vector<std::string>& caps, const fs::path& folder, const Limits& limits) {
     if (!is_plain(source) || !prepare()) return std::nullopt;
+    const NvccSteps* capped = caps.empty() ? nullptr : capped_steps(caps);
+    if (!caps.empty() && !capped) return std::nullopt;
     Passage passage{folder, limits, ledger_};
     ServedBuild out;
-    const bool made = preprocess(passage, source, out.files_read) && compile(passage, source);
+    const bool made = preprocess(passage, source, out.files_read) && compile(passage, source, capped);
     if (!made && passage.trouble.limit.empty()) return std::nullopt;
     out.outcome.ok = made;
     out.outcome.output = std::move(passage.output);
@@ -89,13 +92,29 @@ class CompileServer::Pipeline {
     if (!folder) return false;
     folder_.emplace(std::move(*folder));
     if (!write_scratch(folder_->path() / "candidate.cu", kind_.wrapper)) return false;
-    std::vector<std::string> ask = kind_.nvcc;
-    ask.push_back("--dryrun");
-    const auto said = run_compiler(ask, folder_->path(), {});
-    auto steps = said && said->ok ? parse_dryrun(said->output) : std::nullopt;
+    auto steps = asked_steps({});
     if (!steps) return false;
     steps_ = std::move(*steps);
     return usable_ = start(device_text_, steps_.preprocess_device, {kind_.placeholder, 0}) && start(host_text_, steps_.preprocess_host, {kind_.placeholder, 0});
+  }
+
+  std::optional<NvccSteps> asked_steps(const std::vector<std::string>& caps) const {
+    std::vector<std::string> ask = kind_.nvcc;
+    ask.insert(ask.end(), caps.begin(), caps.end());
+    ask.push_back("--dryrun");
+    const auto said = run_compiler(ask, folder_->path(), {});
+    return said && said->ok ? parse_dryrun(said->output) : std::nullopt;
+  }
+
+  // The steps with a cap on registers; null where they differ in more than cicc, ptxas and fatbinary.
+  const NvccSteps* capped_steps(const std::vector<std::string>& caps) {
+    const std::lock_guard lock(mutex_);
+    const auto [found, fresh] = capped_.try_emplace(caps);
+    if (fresh) found->second = asked_steps(caps);
+    const auto& steps = found->second;
+    const bool same = steps && steps->preprocess_device == steps_.preprocess_device && steps->preprocess_host == steps_.preprocess_host && steps->cudafe == steps_.cudafe &&
+                      steps->compile_host == steps_.compile_host && steps->link == steps_.link;
+    return same ? &*steps : nullptr;
   }
 
   std::vector<std::string> environment() const { return tool_environment(kind_.nvcc.front(), folder_->path().string()); }
@@ -154,9 +173,12 @@ class CompileServer::Pipeline {
     return usable_ = std::count(command.begin(), command.end(), name) == 1 && write_scratch(folder_->path() / name, kept) && start(server, command, {name, kept.size()});
   }
 
-  bool compile(Passage& passage, const std::string& source) {
-    return serve(passage, "cudafe++", *host_, option_value(steps_.preprocess_host, "-o")) && serve(passage, "cicc", *device_, option_value(steps_.preprocess_device, "-o")) &&
-           run(passage, "ptxas", steps_.ptxas) && run(passage, "fatbinary", steps_.fatbinary) && compile_host(passage, source) && link(passage);
+  // The kept cicc has read its arguments: with others it is run from the start.
+  bool compile(Passage& passage, const std::string& source, const NvccSteps* capped) {
+    const NvccSteps& steps = capped ? *capped : steps_;
+    return serve(passage, "cudafe++", *host_, option_value(steps_.preprocess_host, "-o")) &&
+           (capped ? run(passage, "cicc", steps.cicc) : serve(passage, "cicc", *device_, option_value(steps_.preprocess_device, "-o"))) &&
+           run(passage, "ptxas", steps.ptxas) && run(passage, "fatbinary", steps.fatbinary) && compile_host(passage, source) && link(passage);
   }
 
   // To assembly, with the part of its input that is always the same precompiled.
@@ -196,12 +218,13 @@ class CompileServer::Pipeline {
   bool prepared_ = false, usable_ = false, prefix_asked_ = false;
   std::optional<HeldDirectory> folder_;
   NvccSteps steps_;
+  std::map<std::vector<std::string>, std::optional<NvccSteps>> capped_;   // by the cap; nodes stay where they are
   std::string device_start_, host_start_;
   std::optional<HostPrefix> prefix_;
   std::unique_ptr<ForkServer> device_text_, host_text_, device_, host_;
 };
 
-CompileServer::CompileServer(CostLedger* ledger) : ledger_(ledger) {}
+CompileServer::CompileServer(CostLedger* ledger, bool many) : ledger_(ledger), worthwhile_(many ? 1 : kWorthwhile) {}
 CompileServer::~CompileServer() = default;
 
 Expected<Toolchain> CompileServer::toolchain() {
@@ -214,7 +237,7 @@ Expected<Toolchain> CompileServer::toolchain() {
 
 std::optional<ServedBuild> CompileServer::build(const BuildKind& kind, const std::string& source, const fs::path& folder, const Limits& limits) {
   const auto pipeline = pipeline_of(kind);
-  return pipeline ? pipeline->build(source, folder, limits) : std::nullopt;
+  return pipeline ? pipeline->build(source, kind.caps, folder, limits) : std::nullopt;
 }
 
 std::shared_ptr<CompileServer::Pipeline> CompileServer::pipeline_of(const BuildKind& kind) {
@@ -224,7 +247,7 @@ std::shared_ptr<CompileServer::Pipeline> CompileServer::pipeline_of(const BuildK
   std::rotate(found, found + 1, known_.end());
   if (known_.size() > kKinds) known_.erase(known_.begin());
   Known& known = known_.back();
-  if (++known.builds < kWorthwhile) return nullptr;
+  if (++known.builds < worthwhile_) return nullptr;
   if (!known.pipeline) known.pipeline = std::make_shared<Pipeline>(kind, ledger_);
   std::size_t pipelines = 0;
   for (auto it = known_.rbegin(); it != known_.rend(); ++it)

@@ -28,6 +28,7 @@ struct BuildKind {
   std::string placeholder;
   std::vector<std::string> system_folders;   // whose files never change
   std::string key;                 // of all this and the tools
+  std::vector<std::string> caps = {};   // nvcc's -maxrregcount=N of this build, which only the steps after the texts see: builds of one kind differ in it
 };
 // Name of a file beside a candidate that there is not.
 std::string placeholder_beside(const std::string& source);
@@ -41,7 +42,8 @@ struct ServedBuild {
 class CompileServer {
  public:
   // What the steps and the servers take is added to `ledger`, which may be null; what the servers took for themselves, when they end.
-  explicit CompileServer(CostLedger* ledger = nullptr);
+  // A server pays from the second build of a kind on: the first is left to nvcc, unless many are to come for sure.
+  explicit CompileServer(CostLedger* ledger = nullptr, bool many = false);
   ~CompileServer();
   CompileServer(const CompileServer&) = delete;
   CompileServer& operator=(const CompileServer&) = delete;
@@ -49,8 +51,7 @@ class CompileServer {
   // find_toolchain(), asked once.
   Expected<Toolchain> toolchain();
 
-  // Makes candidate.so, candidate.ptx and what goes with them in `folder`, as nvcc would. Nothing where nvcc has to be run itself; always so for the
-  // first build of a kind, since a server pays from the second on.
+  // Makes candidate.so, candidate.ptx and what goes with them in `folder`, as nvcc would. Nothing where nvcc has to be run itself.
   std::optional<ServedBuild> build(const BuildKind& kind, const std::string& source, const std::filesystem::path& folder, const Limits& limits);
 
  private:
@@ -59,6 +60,7 @@ class CompileServer {
 
   struct Known { std::string key; std::size_t builds = 0; std::shared_ptr<Pipeline> pipeline = nullptr; };   // builds: since the last pipeline ended
   CostLedger* ledger_;
+  const std::size_t worthwhile_;   // from which build of a kind on
   std::mutex mutex_;
   std::optional<Toolchain> toolchain_;
   std::vector<Known> known_;   // used last stands last

@@ -155,7 +155,7 @@ class Optimisation {
     auto journal = fresh ? begin() : Journal::reopen(*store_, row_);
     if (!journal) return Unexpected(journal.error());
     costs_.emplace(journal->row());
-    compile_server_.emplace(&costs_->ledger());
+    compile_server_.emplace(&costs_->ledger(), true);
     if (auto found = find_goal(journal->plan()); !found) return Unexpected(found.error());
     LoopSetting setting = make_setting(*journal);
     if (auto added = add_proposers(setting, *journal); !added) return Unexpected(added.error());

@@ -45,7 +45,8 @@ Norms norms(std::span<const double> values) {
 // The contract's bound of each element of one draw.
 class Bound {
  public:
-  Bound(std::span<const double> reference, const TensorLayout& layout, const NumericsOptions& options, double pooled_scale)
+  // `most`: the output type's largest finite number.
+  Bound(std::span<const double> reference, const TensorLayout& layout, const NumericsOptions& options, double pooled_scale, double most)
       : c_(options.c), unit_out_(task::unit_roundoff(options.dtype)) {
     const double root_k = std::sqrt(std::max(options.reduction_length, 1.0));
     per_scale_ = 4 * task::unit_roundoff(options.accumulate) * root_k;
@@ -56,7 +57,11 @@ class Bound {
       return;
     }
     row_ = static_cast<std::size_t>(row);
-    for (std::size_t start = 0; start < reference.size(); start += row_) scales_.push_back(norms(reference.subspan(start, row_)).root_mean_square());
+    for (std::size_t start = 0; start < reference.size(); start += row_) {
+      const ReferenceSums sums = sum_references(reference.subspan(start, row_), most);
+      scales_.push_back((sums.plain ? Norms{sums.squares, row_} : norms(reference.subspan(start, row_))).root_mean_square());
+      rows_.push_back(sums);
+    }
   }
   double operator()(std::size_t i, double reference) const {
     find_row(i);
@@ -69,6 +74,8 @@ class Bound {
     return {c_, unit_out_, per_scale_ * scales_[at_], floor_, 0, 0, 0};
   }
   std::size_t row_end(std::size_t i, std::size_t count) const { return row_ == 0 ? count : std::min(count, (i / row_ + 1) * row_); }
+  std::size_t row() const { return row_; }                            // elements of one; 0: one scale for all
+  std::span<const ReferenceSums> rows() const { return rows_; }
   // Of the accumulate type alone, before the result is rounded.
   double of_arithmetic(std::size_t i) const { return per_scale_ * scales_[row_ == 0 ? 0 : i / row_]; }
 
@@ -82,6 +89,7 @@ class Bound {
   std::size_t row_ = 0;          // 0: one scale for all
   mutable std::size_t at_ = 0, row_start_ = 0;
   std::vector<double> scales_;
+  std::vector<ReferenceSums> rows_;
 };
 
 double scale_over(std::span<const Draw> draws) {
@@ -187,12 +195,12 @@ class Comparison {
   void one_draw(std::size_t d) {
     const auto& draw = draws_[d];
     const bool by_row = !layout_.shape.empty() && layout_.shape.back() >= kPool;
-    const Bound bound(draw.reference, layout_, options_, pooled_ || by_row ? scale_ : norms(draw.reference).root_mean_square());
+    const Bound bound(draw.reference, layout_, options_, pooled_ || by_row ? scale_ : norms(draw.reference).root_mean_square(), most_);
     NormSums sums;
     Shape reference_shape, output_shape;
     auto& mine_reference = pooled_ ? reference_shape_ : reference_shape;
     auto& mine_output = pooled_ ? output_shape_ : output_shape;
-    note_references(draw, pooled_ ? pool_ : sums);
+    note_references(draw, bound, pooled_ ? pool_ : sums);
     (pooled_ ? pool_ : sums).floor = bound.floor();
     // A draw without an output widens scales and norms; what it is proves nothing about outputs.
     if (draw.out.empty()) return;
@@ -213,11 +221,14 @@ class Comparison {
     return draw.exact.empty() ? draw.reference[i] : static_cast<double>(draw.exact[i]);
   }
 
-  void note_references(const Draw& draw, NormSums& sums) {
-    for (std::size_t start = 0; start < count(); start += kStretch) {
-      const std::size_t end = std::min(start + kStretch, count());
+  void note_references(const Draw& draw, const Bound& bound, NormSums& sums) {
+    const std::size_t step = bound.row() > 0 ? bound.row() : kStretch;
+    for (std::size_t start = 0; start < count(); start += step) {
+      const std::size_t end = std::min(start + step, count());
       if (draw.exact.empty()) {
-        if (const ReferenceSums stretch = sum_references(draw.reference.subspan(start, end - start), most_); stretch.plain) {
+        // Rows were summed for their scales.
+        const ReferenceSums stretch = bound.row() > 0 ? bound.rows()[start / step] : sum_references(draw.reference.subspan(start, end - start), most_);
+        if (stretch.plain) {
           sums.squares_reference += stretch.squares;
           sums.references += end - start;
           lowest_ = std::min(lowest_, stretch.lowest);
@@ -443,7 +454,7 @@ bool reference_overflows(std::span<const double> reference, Dtype dtype) {
 Degeneracy degeneracy(const Draw& draw, const TensorLayout& layout, const NumericsOptions& options) {
   auto alone = draw;
   alone.out = {};
-  const Bound bound(draw.reference, layout, options, norms(draw.reference).root_mean_square());
+  const Bound bound(draw.reference, layout, options, norms(draw.reference).root_mean_square(), task::max_finite(options.dtype));
   Shape shape;
   extend(shape, draw.reference, static_cast<std::size_t>(layout.elements), alone, options.dtype, [&](std::size_t i, double value) {
     return task::is_float(options.dtype) ? bound(i, value) : 0.0;
