@@ -24,7 +24,7 @@ constexpr std::uint64_t kPoints = 2;   // of each task: the default and others, 
 struct Family {
   std::string folder, template_name;
 };
-const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}};
+const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}, {"gemm", "gemm_mma"}, {"gemm", "gemm_wgmma"}};
 
 struct FamilyTask {
   std::string template_name;
@@ -67,7 +67,7 @@ TEST_P(Tasks, AreAccepted) {
   EXPECT_TRUE(applied_here);
 }
 
-INSTANTIATE_TEST_SUITE_P(Templates, Tasks, ::testing::ValuesIn(family_tasks()), [](const auto& info) { return info.param.file.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Templates, Tasks, ::testing::ValuesIn(family_tasks()), [](const auto& info) { return info.param.file.stem().string() + "_" + info.param.template_name; });
 
 // The proposer of the winner of `kforge optimize` on the task.
 std::string winning_proposer(const fs::path& task) {

@@ -35,6 +35,8 @@ constexpr int kSharedBytes = kStages * kStageBytes > kOutBytes ? kStages * kStag
 
 {{> out_width}}
 
+{{> store_pair}}
+
 template <bool kVectors>
 __global__ void __launch_bounds__(kThreads) gemm_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, long long depth, unsigned row_tiles, unsigned column_tiles) {
   extern __shared__ __align__(128) unsigned char shared[];
@@ -98,8 +100,8 @@ __global__ void __launch_bounds__(kThreads) gemm_kernel({{{kernel_parameters}}},
 #pragma unroll
     for (int j = 0; j < kWarpN / 8; ++j) {
       float* const to = out_part + lane / 4 * kOutPitch + j * 8 + lane % 4 * 2;
-      *reinterpret_cast<float2*>(to) = make_float2(sum[i][j][0], sum[i][j][1]);
-      *reinterpret_cast<float2*>(to + 8 * kOutPitch) = make_float2(sum[i][j][2], sum[i][j][3]);
+      store_pair(to, sum[i][j][0], sum[i][j][1]);
+      store_pair(to + 8 * kOutPitch, sum[i][j][2], sum[i][j][3]);
     }
     __syncwarp();
     constexpr int kWidth = kVectors ? kOutWidth : 1;

@@ -78,6 +78,8 @@ __device__ __forceinline__ unsigned long long describe(unsigned place, unsigned 
 
 {{> out_width}}
 
+{{> store_pair}}
+
 struct Tiles {
   unsigned down, across, batches;   // tiles of the product
   __device__ __forceinline__ unsigned count() const { return down * across * batches; }
@@ -177,8 +179,8 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
       for (int j = 0; j < kPart / 8; ++j) {
         const float* const from = sum + (part * kPart / 8 + j) * 4;
         float* const to = out_part + lane / 4 * kOutPitch + j * 8 + lane % 4 * 2;
-        *reinterpret_cast<float2*>(to) = make_float2(from[0], from[1]);
-        *reinterpret_cast<float2*>(to + 8 * kOutPitch) = make_float2(from[2], from[3]);
+        store_pair(to, from[0], from[1]);
+        store_pair(to + 8 * kOutPitch, from[2], from[3]);
       }
       __syncwarp();
       constexpr int kWidth = kVectors ? kOutWidth : 1;
