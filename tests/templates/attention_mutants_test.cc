@@ -1,0 +1,74 @@
+// What holds the attention kernel together, taken away piece by piece: each of these mutants is rejected, by a contract that names the fault.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "check_runner.h"
+#include "hardware/data_sheet.h"
+#include "propose/template_proposer.h"
+
+namespace kforge::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Mutant {
+  const char* name;
+  const char *from, *to;   // the first place after `after`
+  const char* after;
+  std::vector<std::string> contracts;   // one of them fails
+  const char* task = "attention_head";
+};
+constexpr const char* kNumbers = "numerics";
+const Mutant kMutants[] = {
+    {"BarrierBeforeTheQueries", "__syncthreads();", "", "kStages - 1) : \"memory\"", {"safety.races", "safety.uninitialised", "safety.async"}},
+    {"BarrierOfAStep", "__syncthreads();", "", "for (int step = 0; step < steps", {"safety.races", "safety.uninitialised", "safety.async"}},
+    {"WaitOfAStep", "asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(kStages - 2) : \"memory\");", "", "for (int step = 0; step < steps", {"safety.async", "safety.races", "safety.uninitialised"}},
+    {"WarpBarrierBeforeTheOutputIsRead", "__syncwarp();", "", "narrowed(sum[i][n][2 * half] * inverse", {"safety.races"}},
+    {"RowsBehindTheEndAreRead", "const bool inside = at_row < rows && at_column < columns;", "const bool inside = true;", "", {"safety.bounds"}},
+    {"RowsBehindTheEndAreWritten", "if (first_query + row >= query_count) continue;", "", "", {"safety.bounds"}},
+    {"KeysBehindTheEndHaveWeight", "column >= left ||", "", "", {kNumbers}, "attention_cross"},   // without a diagonal before them
+    {"KeysBehindTheDiagonalHaveWeight", "|| (kCausal && column > own + i * 16 + e / 2 * 8)", "", "", {kNumbers}},
+    {"SumsStartAnywhere", "sum[kRows][kHead / 8][4] = {}", "sum[kRows][kHead / 8][4]", "", {"safety.uninitialised", kNumbers, "build"}},
+    {"WeightsStartAnywhere", ", weight[i][half] = 0;", ";", "", {"safety.uninitialised", kNumbers, "build"}},
+    {"SumsAreNotScaledDown", "sum[i][n][2 * half] *= kept, sum[i][n][2 * half + 1] *= kept;", "(void)kept;", "", {kNumbers}},
+    {"WeightsAreNotScaledDown", "weight[i][half] * kept + added", "weight[i][half] + added", "", {kNumbers}},
+    {"OneLanesWeightsAreTheRows", "1 / over_row(weight[i][half], true)", "1 / weight[i][half]", "", {kNumbers}},
+    {"TheLastStepIsLeftOut", "(seen + kTileK - 1) / kTileK", "(seen + kTileK - 1) / kTileK - 1", "", {kNumbers, "safety.uninitialised"}},
+};
+
+
+class AttentionMutants : public testing::TestWithParam<Mutant> {};
+
+TEST_P(AttentionMutants, AreRejected) {
+  const Mutant& mutant = GetParam();
+  const fs::path file = source_folder() / "tests/templates/attention" / (std::string(mutant.task) + ".toml");
+  const auto task = task::read_task(file.string());
+  ASSERT_TRUE(task) << to_string(task.error());
+  Plan plan;
+  plan.guess.pattern = "attention";
+  const auto applied = propose::applied_templates(*task, *hardware::find_sheet(task->gpu), plan);
+  ASSERT_EQ(applied.size(), 1u);
+  // Several steps and both buffers even at the judge's small sizes.
+  const auto candidate = propose::candidate_at(applied[0], {{"tile_q", 32}, {"tile_k", 32}, {"warp_m", 16}, {"stages", 2}});
+  ASSERT_TRUE(candidate) << to_string(candidate.error());
+  std::string source = candidate->source;
+  const std::size_t start = source.find(mutant.after), at = source.find(mutant.from, start);
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(at, std::string::npos);
+  source.replace(at, std::string_view(mutant.from).size(), mutant.to);
+  const auto folder = TemporaryDirectory::create("attention-mutants");
+  ASSERT_TRUE(folder);
+  const fs::path changed = folder->path() / "mutant.cu";
+  ASSERT_TRUE(write_file_atomic(changed, source));
+  const CheckRun run = check(file, changed, {"--only", "correctness"});
+  EXPECT_EQ(run.exit_code, 1) << run.output;
+  EXPECT_TRUE(std::any_of(run.failed.begin(), run.failed.end(), [&](const std::string& contract) {
+    return std::find(mutant.contracts.begin(), mutant.contracts.end(), contract) != mutant.contracts.end();
+  })) << run.output;
+}
+INSTANTIATE_TEST_SUITE_P(Template, AttentionMutants, testing::ValuesIn(kMutants), [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace kforge::tests
