@@ -143,12 +143,15 @@ class TileRequests {
     request_.counts = !t.paired;
     lane_addresses(w, op, 0, kFullMask, base_);
     const bool has_stride = op.source->operands.size() > 2;
+    const auto place = [&](std::uint32_t lane) { return fragment_place(t.which, t.shape, t.type, 0, lane); };
+    const FragmentPlace origin = place(0), beside = place(1), below = place(4);
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const std::uint64_t stride = t.element_bits * (has_stride ? get<std::uint32_t>(w.at(op.r[2]), lane) : natural_stride(t));
       row_[lane] = t.by_rows ? stride : t.element_bits;
       column_[lane] = t.by_rows ? t.element_bits : stride;
-      const FragmentPlace at = fragment_place(t.which, t.shape, t.type, 0, lane);
-      first_[lane] = at.row * row_[lane] + at.column * column_[lane];
+      const std::uint64_t row = origin.row + lane % 4 * (beside.row - origin.row) + lane / 4 * (below.row - origin.row);
+      const std::uint64_t column = origin.column + lane % 4 * (beside.column - origin.column) + lane / 4 * (below.column - origin.column);
+      first_[lane] = row * row_[lane] + column * column_[lane];
     }
   }
 
