@@ -111,7 +111,8 @@ void judge_order(Context& context) {
     const bool joined = fault.kind == Timeline::Fault::Kind::not_forked;
     const std::string others = fault.count > 1 ? " (and " + std::to_string(fault.count - 1) + " more)" : "";
     const std::string stream = fault.stream == Timeline::kLegacy ? "the default stream instead of the given one (kernel<<<grid, block, shared_bytes, stream>>>): " : "another stream than the given one: ";
-    context.violate("interface", joined ? "not-forked" : "not-joined", {},
+    const std::string kernel = fault.what.starts_with("kernel ") ? fault.what.substr(std::string_view("kernel ").size()) : std::string();
+    context.violate("interface", joined ? "not-forked" : "not-joined", kernel,
                     fault.what + others + " ran in " + stream + (joined ? "it does not wait for the caller's earlier work there" : "the caller does not wait for it"));
   }
 }

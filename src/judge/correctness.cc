@@ -110,7 +110,14 @@ void judge_manners(const task::Task& task, const trial::CallEvidence& call, cons
     if (why.empty()) why = "interface: " + message;
     findings.add(host_finding("interface", candidate, std::move(message)));
   };
-  for (const std::string& tensor : call.log.changed_inputs) fail(fmt::format("the call changed its input '{}'", tensor));
+  for (const std::string& tensor : call.log.changed_inputs) {
+    const StoringLine storing = StoringLines(call.log, tensor).of_itself();
+    Finding finding = make_finding("interface", storing.position, candidate);
+    finding.kernel = storing.kernel.empty() ? "" : readable_kernel(storing.kernel);
+    finding.message = fmt::format("the call changed its input '{}'", tensor);
+    if (why.empty()) why = "interface: " + finding.message;
+    findings.add(std::move(finding));
+  }
   for (const evidence::RuntimeCall& use : call.log.calls)
     if (!allowed(task, use.kind))
       fail(fmt::format("the launcher calls {} ({}), which the task does not allow; add \"{}\" to [interface] allow if it may", use.function,

@@ -41,9 +41,23 @@ bool same_place(const Finding& a, const Finding& b) {
   return a.line != 0 || a.contract == "numerics" || !a.kernel.empty() || without_case(a.message) == without_case(b.message);
 }
 
+// What the host did has no position of its own: the launch of the kernel that is named, or the runtime function in the message.
+int host_line(const HostLines& host, const Finding& finding) {
+  if (finding.contract != "interface" && finding.contract != "launch.limits") return 0;
+  if (!finding.kernel.empty()) return host.launch_of(finding.kernel, finding.message.find(" ran in the default stream") != std::string::npos);
+  struct Row { std::string_view words, function; };
+  static constexpr Row kRows[] = {{"a copy of ", "cudaMemcpy"}, {"a fill of ", "cudaMemset"}, {"a host function ", "cudaLaunchHostFunc"}, {"a host callback ", "cudaStreamAddCallback"}};
+  for (const Row& row : kRows)
+    if (finding.message.starts_with(row.words)) return host.call_of(row.function);
+  const std::size_t at = finding.message.find("cuda");
+  const bool called = finding.message.starts_with("the launcher calls cuda") || at == 0;
+  return called ? host.call_of(std::string_view(finding.message).substr(at, finding.message.find(' ', at) - at)) : 0;
+}
+
 }  // namespace
 
 void FindingSet::add(Finding finding, double weight) {
+  if (finding.line == 0) finding.line = host_line(host_, finding);
   const auto same = std::find_if(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return same_place(entry.finding, finding); });
   const std::string label(case_of(finding.message));

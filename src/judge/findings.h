@@ -7,12 +7,17 @@
 
 #include "evidence/source.h"
 #include "evidence/violation.h"
+#include "judge/host_lines.h"
 #include "kforge/verdict.h"
 
 namespace kforge::judge {
 
 class FindingSet {
  public:
+  FindingSet() = default;
+  // Findings of what host code did get the line that `host` knows.
+  explicit FindingSet(HostLines host) : host_(std::move(host)) {}
+
   // `weight` orders occurrences of the same place: the heaviest one is described.
   void add(Finding finding, double weight = 0);
   bool has(std::string_view contract) const;              // any finding at all
@@ -23,6 +28,7 @@ class FindingSet {
  private:
   struct Entry { Finding finding; double weight; std::set<std::string> cases; };
   std::vector<Entry> entries_;
+  HostLines host_;
 };
 
 // "void softmax_rows<float>(float const*, float*)" becomes "softmax_rows<float>"; other text is kept.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "evidence/unsupported.h"
 #include "judge/answer.h"
 #include "judge/contract_table.h"
@@ -68,7 +69,8 @@ Status rung_status(trial::RungStatus status) {
 }  // namespace
 
 Judge::Judge(const task::Task& task, const hardware::DataSheet& sheet, JudgeOptions options)
-    : task_(task), sheet_(sheet), options_(std::move(options)), numerics_(task, options_.defences) {}
+    : task_(task), sheet_(sheet), options_(std::move(options)), findings_(HostLines(read_file(options_.candidate).value_or(""))),
+      numerics_(task, options_.defences) {}
 
 void Judge::see(const trial::CallEvidence& call) {
   if (options_.defences.names_off().empty()) see_call(call);

@@ -27,6 +27,7 @@ class StoringLines {
   // The one that stores nearest to the byte `offset` of the tensor; of equally near ones the one that stores most, then the last.
   StoringLine nearest(std::uint64_t offset) const;
   StoringLine busiest() const;
+  StoringLine of_itself() const { return own_ ? busiest() : StoringLine{}; }   // only a line that stores the tensor
 
  private:
   struct Entry { StoringLine line; evidence::StoreRange range; };

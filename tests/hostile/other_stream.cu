@@ -10,6 +10,6 @@ extern "C" cudaError_t softmax(const float* x, float* y, int rows, int cols, flo
   cudaStream_t own;
   cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
   const long long elements = static_cast<long long>(rows) * cols;
-  zero<<<static_cast<unsigned>((elements + 255) / 256), 256, 0, own>>>(y, elements);  // expect-contract: interface
+  zero<<<static_cast<unsigned>((elements + 255) / 256), 256, 0, own>>>(y, elements);  // expect: interface
   return cudaGetLastError();
 }

@@ -16,6 +16,6 @@ __global__ void saxpy_kernel(const float* __restrict__ x, float* __restrict__ y,
 extern "C" cudaError_t saxpy(const float* x, float* y, int n, float a, cudaStream_t stream) {
   const int threads = 256;
   saxpy_kernel<<<(n + 4 * threads - 1) / (4 * threads), threads, 0, stream>>>(x, y, n, a);
-  cudaDeviceSynchronize();  // expect-contract: interface
+  cudaDeviceSynchronize();  // expect: interface
   return cudaGetLastError();
 }

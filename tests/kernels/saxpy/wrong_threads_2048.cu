@@ -14,7 +14,7 @@ __global__ void saxpy_kernel(const float* __restrict__ x, float* __restrict__ y,
 }
 
 extern "C" cudaError_t saxpy(const float* x, float* y, int n, float a, cudaStream_t stream) {
-  const int threads = 2048;  // expect-contract: launch.limits
-  saxpy_kernel<<<(n + 4 * threads - 1) / (4 * threads), threads, 0, stream>>>(x, y, n, a);
+  const int threads = 2048;
+  saxpy_kernel<<<(n + 4 * threads - 1) / (4 * threads), threads, 0, stream>>>(x, y, n, a);  // expect: launch.limits
   return cudaGetLastError();
 }

@@ -8,7 +8,7 @@ __global__ void saxpy_kernel(float* __restrict__ x, float* __restrict__ y, int n
     float4 v = reinterpret_cast<float4*>(y)[i];
     v = make_float4(a * u.x + v.x, a * u.y + v.y, a * u.z + v.z, a * u.w + v.w);
     reinterpret_cast<float4*>(y)[i] = v;
-    if (i == 0) x[0] = 0.0f;  // expect-contract: interface
+    if (i == 0) x[0] = 0.0f;  // expect: interface
   } else {
     for (int k = 4 * i; k < n; ++k) y[k] = a * x[k] + y[k];
   }
