@@ -9,6 +9,7 @@
 #include "cli/documents.h"
 #include "cli/report_arguments.h"
 #include "cli/terminal.h"
+#include "kforge/figures.h"
 #include "kforge/report.h"
 
 namespace kforge::cli {
@@ -22,6 +23,14 @@ struct Form {
 constexpr Form kForms[] = {
     {"markdown", to_markdown, to_markdown}, {"json", to_json, to_json}, {"junit", to_junit, to_junit}, {"sarif", to_sarif, to_sarif}, {"html", to_html, to_html},
 };
+
+// A run of the store has its figures there; one that was read from a document has none.
+Expected<std::string> page_of(const RunRecord& run, const std::string& store) {
+  if (run.folder.empty()) return to_html(run);
+  const auto figures = load_figures(store, run.id);
+  if (!figures) return Unexpected(figures.error());
+  return to_html(run, *figures);
+}
 
 std::string rendered(const Document& document, const ReportArguments& arguments) {
   TextOptions text;
@@ -42,7 +51,10 @@ std::string rendered(const Document& document, const ReportArguments& arguments)
 int run(const ReportArguments& arguments) {
   const auto document = read_document(arguments.run, arguments.store);
   if (!document) return report_error(document.error());
-  const std::string text = rendered(*document, arguments);
+  const auto* shown = arguments.format == "html" ? std::get_if<RunRecord>(&*document) : nullptr;
+  const auto page = shown ? page_of(*shown, arguments.store) : Expected<std::string>(rendered(*document, arguments));
+  if (!page) return report_error(page.error());
+  const std::string& text = *page;
   if (arguments.output.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;

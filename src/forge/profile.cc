@@ -1,62 +1,12 @@
 // `profile`: what a check counted, as values for people and programs.
 #include "kforge/profile.h"
 
-#include <algorithm>
-#include <filesystem>
-
-#include <fmt/format.h>
-
 #include "base/files.h"
 #include "build/disassembler.h"
 #include "forge/judge_call.h"
-#include "judge/findings.h"
+#include "forge/kernel_figures.h"
 
 namespace kforge {
-namespace {
-
-namespace fs = std::filesystem;
-
-MetricValues values_of(const evidence::Counters& counters) {
-  MetricValues out;
-  for (const evidence::MetricRow& row : evidence::metric_table())
-    if (counters[row.id] != 0) out[std::string(row.name)] = counters[row.id];
-  return out;
-}
-
-std::string text_of(const evidence::LaunchShape& shape) {
-  std::string out = fmt::format("grid {}x{}x{}, block {}x{}x{}", shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x, shape.block.y, shape.block.z);
-  if (const auto shared = shape.static_shared_bytes + shape.dynamic_shared_bytes; shared > 0) out += fmt::format(", {} bytes shared", shared);
-  return out;
-}
-
-// Lines by the place that a finding would name: what was inlined at one line is summed there.
-std::vector<LineFigures> lines_of(const evidence::KernelProfile& kernel, const std::string& candidate) {
-  std::map<std::pair<std::string, std::uint32_t>, evidence::Counters> by_place;
-  for (const evidence::LineProfile& line : kernel.lines) {
-    const evidence::SourceFrame frame = line.position.line_in(candidate);
-    // The compiler writes paths in its own way; the candidate is known by its name, as findings know it.
-    const bool ours = fs::path(frame.file).filename() == fs::path(candidate).filename();
-    by_place[{ours ? candidate : frame.file, frame.line}] += line.counters;
-  }
-  std::vector<LineFigures> out;
-  for (const auto& [place, counters] : by_place) out.push_back({place.first, place.second, values_of(counters)});
-  return out;
-}
-
-KernelFigures figures_of(const evidence::KernelProfile& kernel, const std::string& candidate) {
-  KernelFigures out;
-  out.kernel = judge::readable_kernel(kernel.kernel);
-  out.mangled = kernel.kernel;
-  out.launches = kernel.launch_count;
-  for (const evidence::LaunchShape& shape : kernel.launches) out.shapes.push_back(text_of(shape));
-  out.sampled = kernel.sampled;
-  out.source = std::string(evidence::name(kernel.source));
-  out.metrics = values_of(kernel.totals);
-  out.lines = lines_of(kernel, candidate);
-  return out;
-}
-
-}  // namespace
 
 Expected<Profile> profile(const CheckOptions& options) {
   if (options.device.starts_with("cmd:"))
@@ -71,12 +21,7 @@ Expected<Profile> profile(const CheckOptions& options) {
   out.device = out.verdict.device;
   out.ptx = std::move(judged->ptx);
   if (auto text = read_file(out.candidate, 4 << 20)) out.candidate_text = std::move(*text);
-  for (const evidence::KernelProfile& kernel : judged->profiles) out.kernels.push_back(figures_of(kernel, out.candidate));
-  const auto instructions = [](const KernelFigures& kernel) {
-    const auto found = kernel.metrics.find(std::string(evidence::name(evidence::Metric::inst_executed)));
-    return found == kernel.metrics.end() ? 0 : found->second;
-  };
-  std::stable_sort(out.kernels.begin(), out.kernels.end(), [&](const KernelFigures& a, const KernelFigures& b) { return instructions(a) > instructions(b); });
+  out.kernels = forge::figures_of(judged->profiles, out.candidate);
   return out;
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "forge/journal.h"
+#include "forge/kernel_figures.h"
+#include "kforge/figures.h"
 #include "store/word_list.h"
 
 namespace kforge {
@@ -37,6 +39,17 @@ Expected<RunRecord> load_run(const std::string& folder, const std::string& id) {
   const auto row = store->run(id);
   if (!row) return Unexpected(row.error());
   return forge::record_of(*store, *row);
+}
+
+Expected<std::vector<KernelFigures>> load_figures(const std::string& folder, const std::string& id) {
+  auto store = store::Store::open(store::store_folder(folder), false);
+  if (!store) return Unexpected(store.error());
+  const auto row = store->run(id);
+  if (!row) return Unexpected(row.error());
+  const auto journal = forge::Journal::reopen(*store, *row);
+  if (!journal) return Unexpected(journal.error());
+  const forge::Entry* best = journal->find(row->best);
+  return best ? forge::figures_of(best->profiles, best->verdict.candidate) : std::vector<KernelFigures>{};
 }
 
 Expected<std::vector<RunEvent>> load_events(const std::string& folder, const std::string& id) {

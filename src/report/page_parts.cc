@@ -1,12 +1,9 @@
 #include "report/page_parts.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "report/audit.h"
 #include "report/page_style.h"
 
@@ -125,48 +122,7 @@ Html findings_list(const Verdict& verdict) {
   return out;
 }
 
-namespace {
-
-constexpr std::size_t kMaxSourceLines = 1200;
-constexpr int kNear = 12;        // lines shown around a finding of a longer source
 constexpr std::size_t kMaxLineBytes = 400;
-
-Html note_of(const Finding& f) {
-  const Html mark = f.severity == Severity::error ? Html::element("span", "badge bad", Html::text(f.contract)) : Html::element("span", "badge warn", Html::text(f.contract));
-  return Html::element("div", "note-line", mark + Html::raw(" ") + (f.measured.empty() ? Html() : Html::element("strong", Html::text(f.measured)) + Html::raw(" ")) + Html::text(f.message));
-}
-
-// 0-based indices of the lines to show.
-std::vector<std::size_t> shown_lines(std::size_t count, const std::multimap<std::uint32_t, const Finding*>& by_line) {
-  std::set<std::size_t> shown;
-  if (count <= kMaxSourceLines)
-    for (std::size_t i = 0; i < count; ++i) shown.insert(i);
-  else
-    for (const auto& [line, finding] : by_line)
-      for (int i = static_cast<int>(line) - 1 - kNear; i < static_cast<int>(line) + kNear; ++i)
-        if (i >= 0 && static_cast<std::size_t>(i) < count && shown.size() < kMaxSourceLines) shown.insert(static_cast<std::size_t>(i));
-  return {shown.begin(), shown.end()};
-}
-
-}  // namespace
-
-Html annotated_source(std::string_view source, const std::vector<Finding>& findings) {
-  std::multimap<std::uint32_t, const Finding*> by_line;
-  for (const Finding& f : findings)
-    if (f.line > 0) by_line.emplace(f.line, &f);
-  const auto lines = split_lines(source);
-  Html out;
-  std::size_t expected = 0;
-  for (const std::size_t i : shown_lines(lines.size(), by_line)) {
-    if (i != expected) out += Html::element("div", "gap", Html::raw("..."));
-    expected = i + 1;
-    const auto [first, last] = by_line.equal_range(static_cast<std::uint32_t>(i + 1));
-    const Html content = Html::figures("<span class=\"n\">{}</span>", i + 1) + Html::element("span", "c", Html::text(lines[i].substr(0, kMaxLineBytes)));
-    out += first == last ? Html::element("div", "l", content) : Html::element("div", "l hit", content);
-    for (auto note = first; note != last; ++note) out += note_of(*note->second);
-  }
-  return out.empty() ? out : Html::element("div", "code", out);
-}
 
 Html difference_view(const Difference& difference) {
   constexpr std::size_t kMaxShown = 600;

@@ -8,6 +8,7 @@
 #include "kforge/verdict.h"
 #include "report/difference.h"
 #include "report/html.h"
+#include "report/line_figures.h"
 
 namespace kforge::report {
 
@@ -22,8 +23,9 @@ Html pair(const Html& key, const Html& value);                            // of 
 Html audit_table(const Verdict& verdict);
 Html reading_list(const Verdict& verdict);
 Html findings_list(const Verdict& verdict);
-// The source with numbers; lines with findings carry contract and figure, and the message below. Long sources show what lies near findings.
-Html annotated_source(std::string_view source, const std::vector<Finding>& findings);
+// The source with numbers; lines with findings carry contract and figure, and the message below; lines that were counted have their figures
+// beside them. Long sources show what lies near either.
+Html annotated_source(std::string_view source, const std::vector<Finding>& findings, const SourceFigures& figures = {});
 Html difference_view(const Difference& difference);
 Html cases_table(const Verdict& verdict);
 Html resources_table(const Verdict& verdict);

@@ -70,13 +70,16 @@ dl.facts { margin: 0.5rem 0; display: grid; gap: 0.2rem; } dl.facts > div { disp
 dl.facts dt { color: var(--soft); font-size: 0.88rem; } dl.facts dd { margin: 0; font-size: 0.94rem; overflow-wrap: anywhere; min-width: 0; }
 ol.steps { padding-left: 1.4rem; } ol.steps li { margin: 0.8rem 0; }
 .finding { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 0.9rem 1.1rem; margin: 0.8rem 0; } .finding h3 { margin: 0 0 0.3rem; }
-pre.details { overflow-x: auto; margin: 0.6rem 0 0; color: var(--soft); }
+pre { overflow-x: auto; } pre.details { margin: 0.6rem 0 0; color: var(--soft); }
 .code { background: var(--card); border: 1px solid var(--line); border-radius: 10px; overflow-x: auto; padding: 0.5rem 0; line-height: 1.5; font-size: 0.82rem; margin: 0.7rem 0; }
 .code .l { display: flex; white-space: pre; width: max-content; min-width: 100%; } .code .n { flex: none; width: 3.4rem; padding-right: 0.9rem; text-align: right; color: var(--soft); user-select: none; }
 .code .s { flex: none; width: 1rem; color: var(--soft); } .code .c { padding-right: 1rem; tab-size: 4; } .code .hit { background: var(--hit); } .code .add { background: var(--add); } .code .del { background: var(--del); }
+.code .fs { flex: none; display: flex; order: -1; color: var(--soft); font-size: 0.92em; } .code .f { flex: none; width: 3.9rem; text-align: right; } .code .f.much { color: var(--bad); font-weight: 600; } .code .heads { border-bottom: 1px solid var(--line); color: var(--soft); }
 .code .gap { color: var(--soft); padding: 0.15rem 0 0.15rem 3.4rem; } .note-line { position: sticky; left: 0; width: min(100%, calc(100vw - 3rem)); padding: 0.25rem 1rem 0.35rem 3.4rem; background: var(--hit); font: 0.86rem/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; white-space: normal; }
 footer { margin-top: 3.5rem; padding-top: 0.9rem; border-top: 1px solid var(--line); color: var(--soft); font-size: 0.88rem; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
+  .code .l { flex-wrap: wrap; } .code .heads, .code .fs.none, .code .f:empty { display: none; } .code .fs { order: 1; flex-basis: 100%; padding-left: 2.6rem; } .code .f { width: auto; padding-right: 0.7rem; }
+  .f0::before { content: "inst "; } .f1::before { content: "lanes "; } .f2::before { content: "sectors "; } .f3::before { content: "/ideal "; } .f4::before { content: "banks "; } .f5::before { content: "/ideal "; }
   .audit { min-width: 0; display: block; } .audit thead { display: none; } .audit tbody { display: block; }
   .audit tr { display: grid; grid-template-columns: 1fr auto; padding: 0.55rem 0.75rem; border-bottom: 1px solid var(--line); } .audit tr.layer { display: block; background: var(--wash); }
   .audit th, .audit td, .audit td:nth-child(1), .audit td:nth-child(5) { border: 0; padding: 0.1rem 0; width: auto; } .audit td:nth-child(2) { text-align: right; }

@@ -8,51 +8,20 @@
 
 #include "base/text.h"
 #include "evidence/metric.h"
+#include "report/line_figures.h"
 #include "report/style.h"
 
 namespace kforge {
 namespace {
 
-using evidence::Metric;
 using report::Colour;
 using report::Painter;
 using report::printable;
 using Json = nlohmann::ordered_json;
 
-double value(const MetricValues& metrics, Metric metric) {
-  const auto found = metrics.find(std::string(evidence::name(metric)));
-  return found == metrics.end() ? 0 : static_cast<double>(found->second);
-}
-
-double ratio(const MetricValues& metrics, Metric over, Metric under) {
-  const double below = value(metrics, under);
-  return below > 0 ? value(metrics, over) / below : 1;
-}
-
-// The figures beside a line, and the heads of their columns; a figure that has nothing to measure is blank.
-struct Column {
-  const char* head;
-  std::string (*text)(const MetricValues& line, const MetricValues& kernel);
-};
-
-std::string share(const MetricValues& line, const MetricValues& kernel, Metric metric) {
-  const double all = value(kernel, metric), part = value(line, metric);
-  return all > 0 && part > 0 ? fmt::format("{:.1f}%", 100 * part / all) : "";
-}
-std::string times(const MetricValues& line, Metric over, Metric under) { return value(line, under) > 0 ? fmt::format("{:.2f}x", ratio(line, over, under)) : ""; }
-
-constexpr Column kColumns[] = {
-    {"inst", [](const MetricValues& l, const MetricValues& k) { return share(l, k, Metric::inst_executed); }},
-    {"lanes", [](const MetricValues& l, const MetricValues&) { return value(l, Metric::inst_executed) > 0 ? fmt::format("{:.1f}", 32 * lanes_active(l)) : ""; }},
-    {"sectors", [](const MetricValues& l, const MetricValues& k) { return share(l, k, Metric::global_sectors); }},
-    {"/ideal", [](const MetricValues& l, const MetricValues&) { return times(l, Metric::global_sectors, Metric::global_sectors_ideal); }},
-    {"banks", [](const MetricValues& l, const MetricValues& k) { return share(l, k, Metric::shared_wavefronts); }},
-    {"/ideal", [](const MetricValues& l, const MetricValues&) { return times(l, Metric::shared_wavefronts, Metric::shared_wavefronts_ideal); }},
-};
-
 std::string row(const MetricValues* line, const MetricValues& kernel) {
   std::string out;
-  for (const Column& column : kColumns) out += fmt::format("{:>8}", line ? column.text(*line, kernel) : "");
+  for (const report::LineColumn& column : report::line_columns()) out += fmt::format("{:>8}", line ? column.text(*line, kernel) : "");
   return out;
 }
 
@@ -72,7 +41,7 @@ std::string listing(const Profile& profile, const KernelFigures& kernel, const P
     else elsewhere += fmt::format("{}  {}:{}\n", row(&line.metrics, kernel.metrics), line.file.empty() ? "(no line)" : printable(line.file), line.line);
   }
   std::string out, heads;
-  for (const Column& column : kColumns) heads += fmt::format("{:>8}", column.head);
+  for (const report::LineColumn& column : report::line_columns()) heads += fmt::format("{:>8}", column.head);
   out += paint(Colour::dim, heads + "  line") + "\n";
   std::set<std::uint32_t> shown;   // lines that were counted, and two before each
   for (const auto& [number, line] : by_line)
@@ -101,10 +70,6 @@ const std::vector<MetricInfo>& profile_metrics() {
   }();
   return metrics;
 }
-
-double sectors_over_ideal(const MetricValues& metrics) { return ratio(metrics, Metric::global_sectors, Metric::global_sectors_ideal); }
-double wavefronts_over_ideal(const MetricValues& metrics) { return ratio(metrics, Metric::shared_wavefronts, Metric::shared_wavefronts_ideal); }
-double lanes_active(const MetricValues& metrics) { return value(metrics, Metric::inst_executed) > 0 ? ratio(metrics, Metric::thread_inst_executed, Metric::inst_executed) / 32 : 1; }
 
 std::string to_text(const Profile& profile, const TextOptions& options) {
   const Painter paint(options.colour);

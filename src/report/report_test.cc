@@ -1,4 +1,5 @@
 // Every form of a report holds what it must, whatever the text in it; JSON documents are read back as they were.
+#include "kforge/figures.h"
 #include "kforge/report.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ TEST(Report, ExplainTeachesTheFaultItsPlaceItsReasonAndItsWords) {
   const auto source = split_lines(run.tried[0].candidate.source);
   ASSERT_GE(source.size(), 10u);
   EXPECT_THAT(text, HasSubstr("10 | " + std::string(source[9])));   // the line of the finding
-  EXPECT_EQ(text.find("moves at most 4800"), text.rfind("moves at most 4800")) << "what was told of the start is not told again";
+  for (const std::string& told : {text, to_html(run)}) EXPECT_EQ(told.find("moves at most 4800"), told.rfind("moves at most 4800")) << "what was told of the start is not told again";
 }
 
 TEST(Report, WordsAreExplainedWhereTheyStandAlone) {
@@ -93,6 +94,23 @@ TEST(Html, HoldsEverySectionAndBothPlots) {
   for (const std::string id : {"roofline", "way", "contributions", "left", "whole", "audit", "reading", "source", "plan", "candidates"})
     EXPECT_THAT(page, HasSubstr("<section id=\"" + id + "\">"));
   EXPECT_THAT(page, AllOf(HasSubstr("Roofline figure"), HasSubstr("Candidates over time"), HasSubstr("operations per compulsory byte read"), HasSubstr("4.80 TB/s")));
+}
+
+TEST(Report, SourceHasTheFiguresOfItsLinesAndMarksTheBadOnes) {
+  const RunRecord run = report::sample_run();
+  const std::string file = run.tried.back().verdict.candidate;
+  const MetricValues load = {{"smsp__inst_executed.sum", 1000}, {"smsp__thread_inst_executed.sum", 32000}, {"memory_l2_theoretical_sectors_global", 900}, {"memory_l2_theoretical_sectors_global_ideal", 600}};
+  const MetricValues sum = {{"smsp__inst_executed.sum", 3000}, {"smsp__thread_inst_executed.sum", 30000}};
+  const MetricValues all = {{"smsp__inst_executed.sum", 4000}, {"smsp__thread_inst_executed.sum", 62000}, {"memory_l2_theoretical_sectors_global", 900}, {"memory_l2_theoretical_sectors_global_ideal", 600}};
+  const std::vector<KernelFigures> figures = {{kHostile, "_Z12softmax_rows", 1, {}, true, "emulator(ptx)", all, {{file, 15, load}, {file, 17, sum}, {kHostile, 16, sum}, {"", 0, {}}}}};
+  const std::string page = to_html(run, figures);
+  EXPECT_THAT(page, HasSubstr("<span class=\"fs\"><span class=\"f f0\">25.0%</span><span class=\"f f1\">32.0</span><span class=\"f f2\">100.0%</span><span class=\"f f3 much\">1.50x</span></span>"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"fs\"><span class=\"f f0\">75.0%</span><span class=\"f f1 much\">10.0</span><span class=\"f f2\"></span><span class=\"f f3\"></span></span>"));
+  EXPECT_EQ(page.find("<span class=\"f f0\">75.0%"), page.rfind("<span class=\"f f0\">75.0%")) << "figures of another file's line";
+  EXPECT_THAT(page, AllOf(HasSubstr("on sampled blocks"), Not(HasSubstr("banks: share")))) << "a column without a figure is left out";
+  RunRecord unproven = run;
+  unproven.winner = unproven.best = "";
+  EXPECT_THAT(to_html(unproven, figures), Not(HasSubstr("class=\"fs"))) << "the page shows another candidate's source";
 }
 
 // A small checker of nesting: every opened element is closed in order, and attributes hold no stray quote or bracket.

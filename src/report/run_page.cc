@@ -1,10 +1,12 @@
 // The page of a run. The order is that of a reader: what came out, how far that is from the floor, how it came about, and then the proof.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "kforge/figures.h"
 #include "kforge/report.h"
 #include "report/figures.h"
 #include "report/lesson.h"
@@ -63,24 +65,24 @@ Html plots(const RunRecord& run, const Standing& s) {
   return out.empty() ? out : Html::element("div", "plots", out);
 }
 
-// The fault, its place in the source, and why it costs what it costs here.
-Html fault(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet) {
+// The fault, its place in the source, and why it costs what it costs here: that is told once a contract (`told`).
+Html fault(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet, std::set<std::string>& told) {
   Html seen = Html::element("code", Html::text(finding.contract)) + Html::raw(" ") + Html::text(finding.message);
   if (!finding.measured.empty()) seen += Html::text(fmt::format(" Measured {}{}.", finding.measured, finding.required.empty() ? "" : ", required " + finding.required));
   std::string lines;
   for (const NumberedLine& l : lines_around(source, finding.line)) lines += fmt::format("{:>5}  {}\n", l.number, l.text);
   if (!lines.empty()) seen += Html::element("pre", Html::text(lines));
   Html out = pair(Html::raw("seen"), seen);
-  if (sheet)
+  if (sheet && told.insert(finding.contract).second)
     if (const std::string reason = hardware_reason(finding.contract, *sheet); !reason.empty()) out += pair(Html::raw("why here"), Html::text(reason));
   return out;
 }
 
-Html start_faults(const Standing& s, const std::optional<hardware::DataSheet>& sheet) {
+Html start_faults(const Standing& s, const std::optional<hardware::DataSheet>& sheet, std::set<std::string>& told) {
   constexpr std::size_t kShown = 4;
   if (!s.baseline || s.baseline->verdict.findings.empty()) return {};
   Html facts;
-  for (std::size_t i = 0; i < std::min(kShown, s.baseline->verdict.findings.size()); ++i) facts += fault(s.baseline->verdict.findings[i], s.baseline->candidate.source, sheet);
+  for (std::size_t i = 0; i < std::min(kShown, s.baseline->verdict.findings.size()); ++i) facts += fault(s.baseline->verdict.findings[i], s.baseline->candidate.source, sheet, told);
   return Html::element("article", "card", Html::element("h3", Html::raw("Where it started: what the kernel does wrong")) + Html::element("dl", "facts", facts));
 }
 
@@ -97,10 +99,10 @@ Html glossary(const RunRecord& run) {
   return items.empty() ? Html() : Html::element("dl", "facts", items);
 }
 
-Html step_facts(const StoryStep& step, const std::optional<hardware::DataSheet>& sheet) {
+Html step_facts(const StoryStep& step, const std::optional<hardware::DataSheet>& sheet, std::set<std::string>& told) {
   Html out;
   const Move& move = step.tried->candidate.move;
-  for (const Finding* finding : step.answered) out += fault(*finding, step.before->candidate.source, sheet);
+  for (const Finding* finding : step.answered) out += fault(*finding, step.before->candidate.source, sheet, told);
   if (step.answered.empty() && !move.answers.empty()) out += pair(Html::raw("answers"), Html::element("code", Html::text(move.answers)));
   out += pair(Html::raw("proposed by"), Html::text(step.tried->candidate.proposer));
   std::string parameters;
@@ -123,12 +125,13 @@ Html way(const RunRecord& run) {
   Html out;
   if (const std::string fault = standing_of(run).start_fault; !fault.empty()) out += Html::element("p", Html::text("The kernel that the run started from is wrong: " + fault + "."));
   const auto sheet = sheet_of(run);
-  out += start_faults(standing_of(run), sheet);
+  std::set<std::string> told;
+  out += start_faults(standing_of(run), sheet, told);
   std::size_t number = 0;
   for (const StoryStep& step : story_of(run)) {
     if (++number > kMaxSteps) return out + Html::element("p", Html::raw("Further steps are in the table of candidates."));
     Html card = step.observed_gain > 0 ? Html::element("span", "gain", Html::text(gain_text(step.observed_gain))) : Html();
-    card += Html::element("h3", Html::figures("{}. ", number) + Html::text(move_title(step.tried->candidate))) + step_facts(step, sheet) + rule_text(step);
+    card += Html::element("h3", Html::figures("{}. ", number) + Html::text(move_title(step.tried->candidate))) + step_facts(step, sheet, told) + rule_text(step);
     if (step.before && !step.descends) card += Html::element("p", "sub", Html::raw("A new line: it is not made from the kernel before it."));
     if (step.before && out.size() < kPageBytes / 2)
       card += Html::raw("<details><summary>") + Html::figures("The change: {} lines added, {} removed", step.change.added, step.change.removed) + Html::raw("</summary>\n") + difference_view(step.change) + Html::raw("</details>\n");
@@ -201,12 +204,12 @@ Html origin(const RunRecord& run) {
   return Html::element("footer", Html::text(fmt::format("Run {} of Kernel Forge {}, CUDA {}, started {}, seed {}, {}. Task {}.", run.id, run.version, run.toolkit, run.started, run.seed, human_seconds(run.seconds), run.task_path)));
 }
 
-Html proof(const TriedCandidate& winner, bool won) {
+Html proof(const TriedCandidate& winner, bool won, const SourceFigures& figures) {
   const Verdict& v = winner.verdict;
   Html out = section(Html::raw("audit"), won ? Html::raw("Audit of the winner") : Html::raw("Audit of the best candidate, which is not accepted"), audit_table(v));
   out += section(Html::raw("reading"), Html::raw("Five-step reading"), reading_list(v));
   out += section(Html::raw("findings"), Html::raw("Findings"), findings_list(v));
-  out += section(Html::raw("source"), Html::raw("Annotated source"), annotated_source(winner.candidate.source, v.findings));
+  out += section(Html::raw("source"), Html::raw("Annotated source"), annotated_source(winner.candidate.source, v.findings, figures));
   Html unproven;
   for (const std::string& item : v.unproven) unproven += Html::element("li", Html::text(item));
   if (!unproven.empty()) out += section(Html::raw("unproven"), Html::raw("Unproven"), Html::element("ul", unproven));
@@ -216,7 +219,9 @@ Html proof(const TriedCandidate& winner, bool won) {
 }  // namespace
 }  // namespace report
 
-std::string to_html(const RunRecord& run) {
+std::string to_html(const RunRecord& run) { return to_html(run, std::vector<KernelFigures>{}); }
+
+std::string to_html(const RunRecord& run, const std::vector<KernelFigures>& figures) {
   using namespace report;
   const Standing s = standing_of(run);
   Html body = header(run, s) + navigation();
@@ -226,7 +231,7 @@ std::string to_html(const RunRecord& run) {
   body += section(Html::raw("contributions"), Html::raw("What each step contributes"), bars.empty() ? Html::element("p", Html::raw("No contributions were measured.")) : Html::element("div", "scroll", bars));
   body += section(Html::raw("left"), Html::raw("What is left to the roofline"), left(s));
   body += section(Html::raw("whole"), Html::raw("The share in the whole"), whole(s));
-  if (const TriedCandidate* shown = shown_of(run)) body += proof(*shown, shown == s.winner);
+  if (const TriedCandidate* shown = shown_of(run)) body += proof(*shown, shown == s.winner, shown->candidate.id == run.best ? source_figures(figures, shown->verdict.candidate) : SourceFigures{});
   body += section(Html::raw("words"), Html::raw("Words"), glossary(run));
   body += section(Html::raw("plan"), Html::raw("The plan"), plan_section(run.plan));
   body += section(Html::raw("candidates"), Html::raw("All candidates"), candidates(run));
