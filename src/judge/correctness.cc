@@ -106,9 +106,11 @@ bool allowed(const task::Task& task, const std::string& kind) {
 
 void judge_manners(const task::Task& task, const trial::CallEvidence& call, const std::string& candidate, FindingSet& findings,
                    std::string& why) {
-  const auto fail = [&](std::string message) {
+  const auto fail = [&](std::string message, const std::string& kernel = {}) {
     if (why.empty()) why = "interface: " + message;
-    findings.add(host_finding("interface", candidate, std::move(message)));
+    Finding finding = host_finding("interface", candidate, std::move(message));
+    if (!kernel.empty()) finding.kernel = readable_kernel(kernel);
+    findings.add(std::move(finding));
   };
   for (const std::string& tensor : call.log.changed_inputs) {
     const StoringLine storing = StoringLines(call.log, tensor).of_itself();
@@ -119,9 +121,11 @@ void judge_manners(const task::Task& task, const trial::CallEvidence& call, cons
     findings.add(std::move(finding));
   }
   for (const evidence::RuntimeCall& use : call.log.calls)
-    if (!allowed(task, use.kind))
+    if (!allowed(task, use.kind)) {
+      const bool launches = use.function.find("LaunchKernel") != std::string::npos;
       fail(fmt::format("the launcher calls {} ({}), which the task does not allow; add \"{}\" to [interface] allow if it may", use.function,
-                       use.detail.empty() ? use.kind : use.detail, use.kind));
+                       use.detail.empty() ? use.kind : readable_kernel(use.detail), use.kind), launches ? use.detail : "");
+    }
   const bool device_fault = call.log.ending != evidence::Ending::finished;
   const bool told = findings.has_error("launch.limits");
   if (call.log.returned != 0 && !device_fault && !told) fail(fmt::format("the launcher returned cudaError_t {}", call.log.returned));

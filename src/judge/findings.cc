@@ -44,7 +44,8 @@ bool same_place(const Finding& a, const Finding& b) {
 // What the host did has no position of its own: the launch of the kernel that is named, or the runtime function in the message.
 int host_line(const HostLines& host, const Finding& finding) {
   if (finding.contract != "interface" && finding.contract != "launch.limits") return 0;
-  if (!finding.kernel.empty()) return host.launch_of(finding.kernel, finding.message.find(" ran in the default stream") != std::string::npos);
+  const bool no_stream = finding.message.find(" ran in the default stream") != std::string::npos || finding.message.starts_with("the launcher calls __cudaLaunchKernel");
+  if (!finding.kernel.empty()) return host.launch_of(finding.kernel, no_stream);
   struct Row { std::string_view words, function; };
   static constexpr Row kRows[] = {{"a copy of ", "cudaMemcpy"}, {"a fill of ", "cudaMemset"}, {"a host function ", "cudaLaunchHostFunc"}, {"a host callback ", "cudaStreamAddCallback"}};
   for (const Row& row : kRows)
@@ -140,8 +141,12 @@ Finding make_finding(std::string_view contract, const evidence::SourcePosition& 
 Finding to_finding(const evidence::Violation& violation, const std::string& candidate) {
   Finding finding = make_finding(violation.contract, violation.where, candidate);
   finding.severity = violation.advice ? Severity::warning : Severity::error;
-  if (!violation.kernel.empty()) finding.kernel = readable_kernel(violation.kernel);
   finding.message = violation.message;
+  if (!violation.kernel.empty()) {
+    finding.kernel = readable_kernel(violation.kernel);
+    const std::size_t named = finding.message.find(violation.kernel);
+    if (named != std::string::npos) finding.message.replace(named, violation.kernel.size(), finding.kernel);
+  }
   finding.measured = violation.measured;
   if (!violation.required.empty()) finding.required = violation.required;
   finding.cause = violation.kind;
