@@ -24,9 +24,10 @@ const std::string kPrograms = KFORGE_SOURCE_DIR "/tests/run/programs/";
 ProcessResult execute(std::vector<std::string> arguments) {
   ProcessRequest request;
   request.arguments = std::move(arguments);
-  request.limits.wall_seconds = 120;
+  request.limits.wall_seconds = 600;   // of a busy machine: Thrust takes a compiler half a minute of an idle one
   const auto result = run_process(request);
   EXPECT_TRUE(result) << (result ? "" : to_string(result.error()));
+  EXPECT_FALSE(result && result->timed_out) << request.limits.wall_seconds << " s are over";
   return result ? *result : ProcessResult{};
 }
 
