@@ -377,19 +377,5 @@ TEST_F(Builder, FlagsThatTheCompilersRefuseAreNotTheSourcesFault) {
   EXPECT_EQ(made->failure, "compile");
 }
 
-TEST_F(Builder, NvrtcCompilesDeviceCodeAlone) {
-  const std::string text = "#include <cstdint>\n#include <stdlib.h>\n__global__ void k(uint32_t* y) { y[threadIdx.x] = 1u; }\n#ifndef __CUDACC_RTC__\nint host() { return 1; }\n#endif\n";
-  const auto made = compile_device_code(write("device.cu", text), 90, {});
-  ASSERT_TRUE(made) << to_string(made.error());
-  ASSERT_TRUE(made->ok) << (made->diagnostics.empty() ? "" : made->diagnostics[0].message);
-  EXPECT_THAT(made->ptx, HasSubstr(".entry"));
-  const auto broken = compile_device_code(write("device.cu", "\n__global__ void k(int* y) { y[0] = q; }\n"), 90, {});
-  ASSERT_TRUE(broken);
-  EXPECT_FALSE(broken->ok);
-  ASSERT_EQ(broken->diagnostics.size(), 1u);
-  EXPECT_EQ(broken->diagnostics[0].line, 2);
-  EXPECT_EQ(broken->diagnostics[0].tool, "nvrtc");
-}
-
 }  // namespace
 }  // namespace kforge::build
