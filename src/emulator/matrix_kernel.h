@@ -25,6 +25,13 @@ struct MatrixTile {
   TensorModel model;
 };
 
+// Floats that every sum of products of a tile has room for, as bits of a magnitude: 2^-36 to 2^50. Products are 2^-72 and more, and
+// what is left of a sum that cancels 2^-97 and more.
+inline constexpr std::int32_t kModerateLeast = 0x2d800000, kModerateSpan = 0x2b000000;
+
+// With what this machine does best.
+void multiply_tile(const MatrixTile& tile);
+
 namespace baseline {
 void multiply_tile(const MatrixTile& tile);
 }

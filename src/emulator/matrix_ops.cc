@@ -118,7 +118,7 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
   tile.c_is_half = types.c == Type::f16;
   tile.d_is_half = types.d == Type::f16;
   tile.satfinite = in.mods.satfinite;
-  tile.and_popc = in.mods.atom_op == ptx::AtomOp::and_ || in.mods.bool_op == ptx::BoolOp::and_ || has_word(in.mods.text, "and");
+  if (types.a == Type::b1) tile.and_popc = in.mods.atom_op == ptx::AtomOp::and_ || in.mods.bool_op == ptx::BoolOp::and_ || has_word(in.mods.text, "and");
   tile.rounding = in.mods.rounding;
   tile.model = tensor_model(w.launch->sheet->sm(), types.a);
   const std::byte* registers[64];
@@ -128,12 +128,14 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
   const std::uint32_t chunks = std::max(1u, shape.k / (4 * elements_per_register(types.a)));
   const std::uint32_t per_c = tile.halves * 2 / elements_per_register(types.c), per_d = tile.halves * 2 / elements_per_register(types.d);
   const std::uint32_t across = shape.n / 8, down = shape.m <= 16 ? 1 : shape.m / 16;
-  // Results wait until every tile has read its fragments: D's registers may be theirs.
-  std::byte results[16][256];
+  // Results wait until every tile has read its fragments: D's registers may be theirs. One tile writes after it has read.
+  const bool waits = down * across > 1;
+  const std::size_t slot_bytes = in.type == Type::f64 ? kWideSlot : kNarrowSlot;
+  alignas(64) std::byte results[16][kWideSlot];
   std::byte* d[16];
   for (std::uint32_t i = 0; i < count_d; ++i) {
-    d[i] = results[i];
-    std::memcpy(results[i], registers[i], in.type == Type::f64 ? 256 : 128);
+    d[i] = waits ? results[i] : w.at(op.list[i]);
+    if (waits && mask != kFullMask) std::memcpy(results[i], registers[i], slot_bytes);
   }
   for (std::uint32_t row = 0; row < down; ++row)
     for (std::uint32_t column = 0; column < across; ++column) {
@@ -142,9 +144,9 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
       tile.b = b + column * chunks;
       tile.c = c + index * per_c;
       tile.d = d + index * per_d;
-      has_avx2() ? avx2::multiply_tile(tile) : baseline::multiply_tile(tile);
+      multiply_tile(tile);
     }
-  for (std::uint32_t i = 0; i < count_d; ++i) std::memcpy(w.at(op.list[i]), results[i], in.type == Type::f64 ? 256 : 128);
+  for (std::uint32_t i = 0; waits && i < count_d; ++i) std::memcpy(w.at(op.list[i]), results[i], slot_bytes);
   return Flow::next;
 }
 

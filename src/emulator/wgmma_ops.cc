@@ -204,7 +204,7 @@ void multiply(Warp& w, const Op& op, bool adds, const Fragment* a, const Fragmen
     tile.b = b_registers;
     tile.c = c;
     tile.d = d;
-    has_avx2() ? avx2::multiply_tile(tile) : baseline::multiply_tile(tile);
+    multiply_tile(tile);
   }
 }
 

@@ -1,0 +1,344 @@
+#include "emulator/matrix_wide.h"
+
+// GCC 12's own header leaves the ignored operand of unmasked intrinsics unset (its bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include <algorithm>
+#include <utility>
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+namespace kforge::emulator::avx512 {
+namespace {
+
+using ptx::Type;
+
+constexpr int kTowardsZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+// A panel is 8 neighbours along K: for each of the 4 lanes of a row two elements. Row groups: 4 rows, two for each half of the tile.
+constexpr std::size_t kMostPanels = 2, kMostGroups = 4;
+
+// Calls with the numbers 0 to kCount - 1 as constants: shuffles want them so.
+template <std::size_t... kIndex, class Body>
+inline void with_each(std::index_sequence<kIndex...>, Body&& body) { (body(std::integral_constant<int, static_cast<int>(kIndex)>{}), ...); }
+template <std::size_t kCount, class Body>
+inline void with_each(Body&& body) { with_each(std::make_index_sequence<kCount>{}, body); }
+
+template <int kLane> inline __m512 of_lane(__m512 x) { return _mm512_permute_ps(x, kLane * 0x55); }
+template <int kLane> inline __m512i of_lane(__m512i x) { return _mm512_shuffle_epi32(x, static_cast<_MM_PERM_ENUM>(kLane * 0x55)); }
+
+inline __m512i load(const std::byte* slot, std::size_t part) { return _mm512_loadu_si512(slot + 64 * part); }
+inline __m512i magnitude(__m512 x) { return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff)); }
+
+// Of B's register: where the columns 2j + odd of lane `lane` of a row lie, for every row of four.
+inline __m512i columns_of(int lane, int odd) {
+  return _mm512_add_epi32(_mm512_set_epi32(24, 16, 8, 0, 24, 16, 8, 0, 24, 16, 8, 0, 24, 16, 8, 0), _mm512_set1_epi32(4 * odd + lane));
+}
+
+// ---- floats ----------------------------------------------------------------------------------------------------------
+
+struct Floats {
+  std::size_t panels = 0, groups = 0, panels_in_block = 0;
+  __m512 a[kMostPanels][2][kMostGroups];
+  __m512 b[kMostPanels][2][2];         // natural order: panel, element, columns 0 to 3 and 4 to 7
+  __m512 columns[kMostPanels][4][2][2];   // panel, lane of the row, element, odd columns
+  __m512 c[kMostGroups][2];            // even and odd columns
+};
+
+// Element `e` of each lane of a register of f16 or bf16, or the register of tf32.
+inline __m512 element(Type type, __m512i bits, int e) {
+  if (type == Type::f16) return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(e == 0 ? bits : _mm512_srli_epi32(bits, 16)));
+  if (type == Type::bf16) return _mm512_castsi512_ps(e == 0 ? _mm512_slli_epi32(bits, 16) : _mm512_and_si512(bits, _mm512_set1_epi32(-65536)));
+  return _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32(-8192)));   // tf32: the low 13 bits are not looked at
+}
+
+void read(const MatrixTile& tile, Floats& x) {
+  const bool paired = tile.a_type != Type::tf32;   // a register's elements; else those of two registers
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e) {
+      const std::size_t chunk = paired ? p : 2 * p + e;
+      for (std::size_t g = 0; g < x.groups; ++g) x.a[p][e][g] = element(tile.a_type, load(tile.a[tile.halves * chunk + g / 2], g % 2), static_cast<int>(e));
+      for (std::size_t part = 0; part < 2; ++part) x.b[p][e][part] = element(tile.b_type, load(tile.b[chunk], part), static_cast<int>(e));
+    }
+  for (int lane = 0; lane < 4; ++lane)
+    for (int odd = 0; odd < 2; ++odd) {
+      const __m512i places = columns_of(lane, odd);
+      for (std::size_t p = 0; p < x.panels; ++p)
+        for (std::size_t e = 0; e < 2; ++e) x.columns[p][lane][e][odd] = _mm512_permutex2var_ps(x.b[p][e][0], places, x.b[p][e][1]);
+    }
+  for (std::size_t g = 0; g < x.groups; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd)
+      x.c[g][odd] = tile.c_is_half ? element(Type::f16, load(tile.c[g / 2], g % 2), static_cast<int>(odd)) : _mm512_castsi512_ps(load(tile.c[2 * (g / 2) + odd], g % 2));
+}
+
+void write(const MatrixTile& tile, const Floats& x) {
+  for (std::size_t g = 0; g < x.groups; ++g) {
+    const auto lanes = static_cast<__mmask16>(tile.written >> 16 * (g % 2));
+    if (tile.d_is_half) {
+      const __m512i even = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(x.c[g][0], _MM_FROUND_TO_NEAREST_INT)), odd = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(x.c[g][1], _MM_FROUND_TO_NEAREST_INT));
+      _mm512_mask_storeu_epi32(tile.d[g / 2] + 64 * (g % 2), lanes, _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
+      continue;
+    }
+    for (std::size_t odd = 0; odd < 2; ++odd) _mm512_mask_storeu_ps(tile.d[2 * (g / 2) + odd] + 64 * (g % 2), lanes, x.c[g][odd]);
+  }
+}
+
+inline __m512 as_half(__m512 x) { return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
+
+// Of values: whether all are whole numbers, and the largest magnitude.
+struct Extent {
+  __mmask16 fractions;
+  __m512i most;
+  inline Extent() : fractions(0), most(_mm512_setzero_si512()) {}   // written out: an implicit one is not compiled for AVX-512
+  inline void add(__m512 x) {
+    most = _mm512_max_epi32(most, magnitude(x));
+    fractions = static_cast<__mmask16>(fractions | _mm512_cmp_ps_mask(x, _mm512_cvtepi32_ps(_mm512_cvttps_epi32(x)), _CMP_NEQ_UQ));
+  }
+  inline bool below(float bound) const { return _mm512_cmpge_epi32_mask(most, _mm512_castps_si512(_mm512_set1_ps(bound))) == 0; }
+  inline int largest_exponent() const { return (_mm512_reduce_max_epi32(most) >> 23) - 127; }
+};
+
+// Small whole numbers: matrix_kernel.inc says why their sums are exact, and when an accumulator with a fraction may be added to them.
+bool add_whole_numbers(const MatrixTile& tile, Floats& x) {
+  Extent a, b, sums;
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e) {
+      for (std::size_t g = 0; g < x.groups; ++g) a.add(x.a[p][e][g]);
+      for (std::size_t part = 0; part < 2; ++part) b.add(x.b[p][e][part]);
+    }
+  if ((a.fractions | b.fractions) != 0 || !a.below(256) || !b.below(256)) return false;   // 16 products: below 2^20
+  for (std::size_t g = 0; g < x.groups; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) sums.add(x.c[g][odd]);
+  if (!sums.below(0x1p21f)) return false;
+  if (sums.fractions != 0) {
+    if (x.panels != x.panels_in_block || tile.d_is_half) return false;
+    const __m512i least = _mm512_set1_epi32((std::max(a.largest_exponent() + b.largest_exponent() - tile.model.fraction + 23, -126) + 127) << 23);
+    for (std::size_t g = 0; g < x.groups; ++g)
+      for (std::size_t odd = 0; odd < 2; ++odd) {
+        const __m512i size = magnitude(x.c[g][odd]);
+        if ((_mm512_cmplt_epi32_mask(size, least) & _mm512_test_epi32_mask(size, size)) != 0) return false;
+      }
+  }
+  for (std::size_t first = 0; first < x.panels; first += x.panels_in_block) {
+    __m512 sum[kMostGroups][2] = {};
+    for (std::size_t p = first; p < first + x.panels_in_block; ++p)
+      with_each<4>([&](auto lane) {
+        for (std::size_t e = 0; e < 2; ++e)
+          for (std::size_t g = 0; g < kMostGroups; ++g) {
+            const __m512 row = of_lane<lane>(x.a[p][e][g]);
+            for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = _mm512_fmadd_ps(row, x.columns[p][lane][e][odd], sum[g][odd]);
+          }
+      });
+    for (std::size_t g = 0; g < x.groups; ++g)
+      for (std::size_t odd = 0; odd < 2; ++odd) {
+        x.c[g][odd] = _mm512_add_round_ps(x.c[g][odd], sum[g][odd], kTowardsZero);
+        if (tile.d_is_half) x.c[g][odd] = as_half(x.c[g][odd]);
+      }
+  }
+  return true;
+}
+
+// Values that are neither 0 nor of a size that exponents of 8 bits have room for: see is_moderate in matrix_kernel.inc.
+inline __mmask16 immoderate(__m512 x) {
+  const __m512i size = magnitude(x);
+  return static_cast<__mmask16>(_mm512_cmpge_epu32_mask(_mm512_sub_epi32(size, _mm512_set1_epi32(kModerateLeast)), _mm512_set1_epi32(kModerateSpan)) & _mm512_test_epi32_mask(size, size));
+}
+
+// Exponent fields, at least the smallest normal one; of 0 one that no sum of two can win with.
+inline __m512i exponents(__m512 x, int smallest) {
+  const __m512i size = magnitude(x), field = _mm512_max_epi32(_mm512_srli_epi32(size, 23), _mm512_set1_epi32(smallest + 127));
+  return _mm512_mask_blend_epi32(_mm512_test_epi32_mask(size, size), _mm512_set1_epi32(-2000), field);
+}
+inline __m512i pair_up(__m512i first, __m512i second) { return _mm512_or_si512(_mm512_and_si512(first, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(second, 16)); }
+
+struct Exponents {   // of two elements a lane, 16 bits each
+  __m512i a[kMostPanels][kMostGroups], columns[kMostPanels][4][2];
+};
+
+// The sum of two 32-bit halves cut off towards zero to 24 bits; `odd`: with the last bit set where something was cut off, so that
+// rounding it again is as rounding the sum.
+inline __m512 to_float(__m512i first, __m512i second, bool odd) {
+  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512();
+  const __m512i sum = _mm512_add_epi32(first, second), lost = _mm512_and_si512(_mm512_xor_si512(first, second), one);
+  __m512i half = _mm512_add_epi32(_mm512_add_epi32(_mm512_srai_epi32(first, 1), _mm512_srai_epi32(second, 1)), _mm512_and_si512(_mm512_and_si512(first, second), one));
+  half = _mm512_mask_add_epi32(half, _mm512_cmplt_epi32_mask(half, zero), half, lost);
+  const __mmask16 large = _mm512_cmpge_epi32_mask(_mm512_abs_epi32(half), _mm512_set1_epi32(1 << 29));
+  const __m512i kept = _mm512_mask_blend_epi32(large, sum, half);
+  __m512 result = _mm512_cvt_roundepi32_ps(kept, kTowardsZero);
+  if (odd) {
+    const auto inexact = static_cast<__mmask16>(_mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(result), kept) | (large & _mm512_test_epi32_mask(lost, lost)));
+    result = _mm512_castsi512_ps(_mm512_mask_or_epi32(_mm512_castps_si512(result), inexact, _mm512_castps_si512(result), one));
+  }
+  return _mm512_mask_add_ps(result, large, result, result);
+}
+
+// One block of one row group, its even or odd columns.
+inline __m512 add_block(const MatrixTile& tile, const Floats& x, const Exponents& power, std::size_t first, std::size_t g, std::size_t odd) {
+  constexpr int kLeastSum = 254 - 100;   // of a product 0; exponents of sums are those of floats with twice the bias
+  const __m512 c = x.c[g][odd];
+  __m512i pairs = _mm512_set1_epi32(0);
+  for (std::size_t p = first; p < first + x.panels_in_block; ++p)
+    with_each<4>([&](auto lane) { pairs = _mm512_max_epi16(pairs, _mm512_add_epi16(of_lane<lane>(power.a[p][g]), power.columns[p][lane][odd])); });
+  __m512i top = _mm512_max_epi32(_mm512_srli_epi32(pairs, 16), _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff)));
+  top = _mm512_max_epi32(top, _mm512_add_epi32(_mm512_srli_epi32(magnitude(c), 23), _mm512_set1_epi32(127)));
+  top = _mm512_max_epi32(top, _mm512_set1_epi32(kLeastSum));
+  const __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(_mm512_set1_epi32(tile.model.fraction + 254 + 127), top), 23));
+  const __m512 unit = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(top, _mm512_set1_epi32(tile.model.fraction + 127)), 23));
+  __m512i sums[2] = {_mm512_cvttps_epi32(_mm512_mul_ps(c, scale)), _mm512_setzero_si512()};
+  for (std::size_t p = first; p < first + x.panels_in_block; ++p)
+    with_each<4>([&](auto lane) {
+      for (std::size_t e = 0; e < 2; ++e) {
+        const __m512 product = _mm512_mul_ps(of_lane<lane>(x.a[p][e][g]), x.columns[p][lane][e][odd]);   // exact
+        sums[p - first] = _mm512_add_epi32(sums[p - first], _mm512_cvttps_epi32(_mm512_mul_ps(product, scale)));
+      }
+    });
+  return _mm512_mul_ps(to_float(sums[0], sums[1], tile.d_is_half), unit);
+}
+
+bool add_fractions(const MatrixTile& tile, Floats& x) {
+  __mmask16 outside = 0;
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e) {
+      for (std::size_t g = 0; g < x.groups; ++g) outside = static_cast<__mmask16>(outside | immoderate(x.a[p][e][g]));
+      for (std::size_t part = 0; part < 2; ++part) outside = static_cast<__mmask16>(outside | immoderate(x.b[p][e][part]));
+    }
+  for (std::size_t g = 0; g < x.groups; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) outside = static_cast<__mmask16>(outside | immoderate(x.c[g][odd]));
+  if (outside != 0) return false;
+  Exponents power;
+  const int smallest_a = smallest_exponent(tile.a_type), smallest_b = smallest_exponent(tile.b_type);
+  for (std::size_t p = 0; p < x.panels; ++p) {
+    for (std::size_t g = 0; g < x.groups; ++g) power.a[p][g] = pair_up(exponents(x.a[p][0][g], smallest_a), exponents(x.a[p][1][g], smallest_a));
+    __m512i b[2];
+    for (std::size_t part = 0; part < 2; ++part) b[part] = pair_up(exponents(x.b[p][0][part], smallest_b), exponents(x.b[p][1][part], smallest_b));
+    for (int lane = 0; lane < 4; ++lane)
+      for (int odd = 0; odd < 2; ++odd) power.columns[p][lane][odd] = _mm512_permutex2var_epi32(b[0], columns_of(lane, odd), b[1]);
+  }
+  for (std::size_t first = 0; first < x.panels; first += x.panels_in_block)
+    for (std::size_t g = 0; g < x.groups; ++g)
+      for (std::size_t odd = 0; odd < 2; ++odd) {
+        x.c[g][odd] = add_block(tile, x, power, first, g, odd);
+        if (!tile.d_is_half) continue;
+        x.c[g][odd] = as_half(x.c[g][odd]);
+        if (immoderate(x.c[g][odd]) != 0 && first + x.panels_in_block < x.panels) return false;   // an infinity goes into the next block
+      }
+  return true;
+}
+
+bool multiply_floats(const MatrixTile& tile) {
+  Floats x;
+  x.panels = tile.k / 8;
+  x.groups = 2 * tile.halves;
+  x.panels_in_block = std::min(tile.model.width, tile.k) / 8;
+  if (tile.k % 8 != 0 || x.panels > kMostPanels || x.panels_in_block == 0 || tile.model.fraction < 23 || (tile.d_is_half && tile.satfinite)) return false;
+  read(tile, x);
+  if (x.groups < kMostGroups)
+    for (auto& panel : x.a)
+      for (auto& groups : panel) groups[2] = groups[3] = _mm512_setzero_ps();
+  if (!add_whole_numbers(tile, x) && !add_fractions(tile, x)) return false;
+  write(tile, x);
+  return true;
+}
+
+// ---- 8-bit integers ----------------------------------------------------------------------------------------------------
+
+// Every second byte as 16 bits.
+inline __m512i even_bytes(__m512i x, bool is_signed) { return is_signed ? _mm512_srai_epi16(_mm512_slli_epi16(x, 8), 8) : _mm512_and_si512(x, _mm512_set1_epi16(0xff)); }
+inline __m512i odd_bytes(__m512i x, bool is_signed) { return is_signed ? _mm512_srai_epi16(x, 8) : _mm512_srli_epi16(x, 8); }
+
+inline __m512i saturating_sum(__m512i x, __m512i y) {
+  const __m512i sum = _mm512_add_epi32(x, y), limit = _mm512_xor_si512(_mm512_srai_epi32(x, 31), _mm512_set1_epi32(0x7fffffff));
+  const __m512i over = _mm512_andnot_si512(_mm512_xor_si512(x, y), _mm512_xor_si512(x, sum));
+  return _mm512_mask_blend_epi32(_mm512_movepi32_mask(over), sum, limit);
+}
+
+bool multiply_bytes(const MatrixTile& tile) {
+  const bool a_signed = tile.a_type == Type::s8, b_signed = tile.b_type == Type::s8;
+  const std::size_t groups = 2 * tile.halves, chunks = tile.k / 16;
+  __m512i sum[kMostGroups][2] = {};
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    __m512i rows[2][kMostGroups] = {};
+    for (std::size_t g = 0; g < groups; ++g) {
+      const __m512i bytes = load(tile.a[tile.halves * chunk + g / 2], g % 2);
+      rows[0][g] = even_bytes(bytes, a_signed);
+      rows[1][g] = odd_bytes(bytes, a_signed);
+    }
+    const __m512i low = load(tile.b[chunk], 0), high = load(tile.b[chunk], 1);
+    with_each<4>([&](auto lane) {
+      for (int odd = 0; odd < 2; ++odd) {
+        const __m512i bytes = _mm512_permutex2var_epi32(low, columns_of(lane, odd), high), even = even_bytes(bytes, b_signed), second = odd_bytes(bytes, b_signed);
+        for (std::size_t g = 0; g < kMostGroups; ++g)
+          sum[g][odd] = _mm512_add_epi32(sum[g][odd], _mm512_add_epi32(_mm512_madd_epi16(of_lane<lane>(rows[0][g]), even), _mm512_madd_epi16(of_lane<lane>(rows[1][g]), second)));
+      }
+    });
+  }
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) {
+      const __m512i c = load(tile.c[2 * (g / 2) + odd], g % 2);
+      sum[g][odd] = tile.satfinite ? saturating_sum(c, sum[g][odd]) : _mm512_add_epi32(c, sum[g][odd]);
+    }
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd)
+      _mm512_mask_storeu_epi32(tile.d[2 * (g / 2) + odd] + 64 * (g % 2), static_cast<__mmask16>(tile.written >> 16 * (g % 2)), sum[g][odd]);
+  return true;
+}
+
+// ---- f64 ---------------------------------------------------------------------------------------------------------------
+
+// 8 lanes are 2 rows by 4 lanes of a row.
+constexpr std::size_t kMostPairs = 8;
+inline __m512d load_doubles(const std::byte* slot, std::size_t part) { return _mm512_loadu_pd(slot + 64 * part); }
+
+bool multiply_doubles(const MatrixTile& tile) {
+  if (tile.rounding != ptx::Rounding::rn && tile.rounding != ptx::Rounding::none) return false;
+  const std::size_t pairs = 4 * tile.halves, chunks = tile.k / 4;
+  __m512d sum[kMostPairs][2];
+  for (std::size_t g = 0; g < pairs; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = load_doubles(tile.c[2 * (g / 4) + odd], g % 4);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    __m512d b[4];
+    for (std::size_t part = 0; part < 4; ++part) b[part] = load_doubles(tile.b[chunk], part);
+    with_each<4>([&](auto lane) {
+      __m512d columns[2];
+      for (int odd = 0; odd < 2; ++odd) {
+        const __m512i places = _mm512_add_epi64(_mm512_set_epi64(8, 0, 8, 0, 8, 0, 8, 0), _mm512_set1_epi64(4 * odd + lane));
+        columns[odd] = _mm512_mask_blend_pd(0xcc, _mm512_permutex2var_pd(b[0], places, b[1]), _mm512_permutex2var_pd(b[2], places, b[3]));
+      }
+      for (std::size_t g = 0; g < pairs; ++g) {
+        const __m512d row = _mm512_permutex_pd(load_doubles(tile.a[tile.halves * chunk + g / 4], g % 4), lane * 0x55);
+        for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = _mm512_fmadd_pd(row, columns[odd], sum[g][odd]);
+      }
+    });
+  }
+  __mmask8 nan = 0;
+  for (std::size_t g = 0; g < pairs; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) nan = static_cast<__mmask8>(nan | _mm512_cmp_pd_mask(sum[g][odd], sum[g][odd], _CMP_UNORD_Q));
+  if (nan != 0) return false;
+  for (std::size_t g = 0; g < pairs; ++g)
+    for (std::size_t odd = 0; odd < 2; ++odd) _mm512_mask_storeu_pd(tile.d[2 * (g / 4) + odd] + 64 * (g % 4), static_cast<__mmask8>(tile.written >> 8 * (g % 4)), sum[g][odd]);
+  return true;
+}
+
+}  // namespace
+
+bool multiply_tile(const MatrixTile& tile) {
+  switch (tile.a_type) {
+    case Type::f16: case Type::bf16: case Type::tf32: return multiply_floats(tile);
+    case Type::s8: case Type::u8: return tile.k % 16 == 0 && multiply_bytes(tile);
+    case Type::f64: return multiply_doubles(tile);
+    default: return false;
+  }
+}
+
+}  // namespace kforge::emulator::avx512
+#pragma GCC pop_options
+
+namespace kforge::emulator {
+
+bool has_avx512() {
+  static const bool found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return found;
+}
+
+}  // namespace kforge::emulator
