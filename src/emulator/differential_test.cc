@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/sanitized.h"
 #include "emulator/device.h"
 #include "emulator/random_program.h"
 #include "emulator/reference_engine.h"
@@ -243,7 +244,10 @@ std::string domain_text(const Domain& domain) {
       domain.a, domain.d, domain.line, domain.d == ".b16" ? 16 : domain.d == ".f64" || domain.d == ".b64" ? 64 : 32);
 }
 
+// Under the sanitizers every eighth line: the code is the same for all of them, the values are the release build's matter.
 void expect_whole_domain(const Domain& domain) {
+  static int lines = 0;
+  if (kSanitized && lines++ % 8 != 0) return;
   RandomProgram program;
   program.text = domain_text(domain);
   program.threads = 256;

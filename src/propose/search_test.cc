@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.h"
 #include "propose/search.h"
 #include "task/random.h"
 
@@ -65,6 +66,7 @@ TEST(Space, PrunesFindsAndKnowsNeighbours) {
 }
 
 TEST(Search, IsWithinThreePercentAfterFivePercentOfTheSpace) {
+  if (kSanitized) GTEST_SKIP() << "a statistic of twenty searches; one is run whole below";
   const Landscape scape = landscape(1);
   const std::size_t budget = scape.space.size() / 20;
   std::vector<double> excess;
@@ -80,7 +82,7 @@ TEST(Search, IsWithinThreePercentAfterFivePercentOfTheSpace) {
 TEST(Search, AsksNothingTwiceAndEndsWithTheSpace) {
   const Landscape scape = landscape(2);
   double found = 0;
-  const auto asked = run(scape, 3, 150, found);
+  const auto asked = run(scape, 3, kSanitized ? 60 : 150, found);
   EXPECT_EQ(std::set<std::size_t>(asked.begin(), asked.end()).size(), asked.size());
   const Space small({{"a", {1, 2, 3}}}, [](const Values&) { return true; });
   Search search(small, {1, 0, {}, {}});
