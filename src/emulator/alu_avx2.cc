@@ -22,6 +22,7 @@ namespace kforge::emulator::avx2 {
 #include "emulator/alu_float.inc"
 #include "emulator/alu_half.inc"
 #include "emulator/alu_compare.inc"
+#include "emulator/alu_small_floats.inc"
 #include "emulator/alu_convert.inc"
 #include "emulator/alu_select.inc"
 }  // namespace kforge::emulator::avx2

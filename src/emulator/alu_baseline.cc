@@ -20,6 +20,7 @@ namespace kforge::emulator::baseline {
 #include "emulator/alu_float.inc"
 #include "emulator/alu_half.inc"
 #include "emulator/alu_compare.inc"
+#include "emulator/alu_small_floats.inc"
 #include "emulator/alu_convert.inc"
 #include "emulator/alu_select.inc"
 }  // namespace kforge::emulator::baseline

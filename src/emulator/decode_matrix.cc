@@ -32,6 +32,10 @@ void Decoder::decode_matrix(Op& op, const ptx::Instruction& in, Exec exec) {
   op.list = list.data();
   op.list_count = static_cast<std::uint8_t>(list.size());
   op.target = matrix_shape(in).packed();
+  if (exec == Exec::wmma_load || exec == Exec::wmma_store) {
+    const Fragment which = has_word(in.mods.text, "a") ? Fragment::a : has_word(in.mods.text, "b") ? Fragment::b : Fragment::c;
+    op.wide = static_cast<std::uint8_t>(static_cast<unsigned>(which) << 1 | (has_word(in.mods.text, "row") ? 1u : 0u));
+  }
   if (counts.size() == 4) {
     op.bytes = static_cast<std::uint8_t>(counts[0]);
     op.wide = static_cast<std::uint8_t>(counts[1]);

@@ -280,6 +280,15 @@ TEST(Differential, AllHalvesConvert) {
   }
 }
 
+// Every sign and exponent, 7 bits of the significand, and what lies about the ties of 10 and 7 bits.
+TEST(Differential, SingleFloatsConvertToSmallOnes) {
+  for (const char* low : {"0", "0x0fff", "0x1000", "0x1001", "0x3000", "0x7fff", "0x8000", "0x8001"}) {
+    const std::string single = fmt::format("shl.b32 %x, %t, 16; or.b32 %x, %x, {}; mov.b32 %f, %x; ", low);
+    for (const char* line : {"cvt.rn.f16.f32 %d, %f;", "cvt.rn.bf16.f32 %d, %f;"}) expect_whole_domain({single + line, 65536, ".b16", ".b16"});
+    for (const char* line : {"cvt.rna.tf32.f32 %d, %f;", "cvt.rn.f16x2.f32 %d, %f, 0f3F801000;", "cvt.rn.bf16x2.f32 %d, 0f3F808000, %f;"}) expect_whole_domain({single + line, 65536, ".b16", ".b32"});
+  }
+}
+
 TEST(Differential, AllPairsOfBytesThroughIntegerForms) {
   const std::string pair = "cvt.u16.u32 %a, %t; and.b16 %b, %a, 255; shr.u16 %a, %a, 8; cvt.s16.s8 %a, %a; cvt.s16.s8 %b, %b; ";
   for (const char* line : {"add.s16 %d, %a, %b;", "mul.lo.s16 %d, %a, %b;", "mul.hi.s16 %d, %a, %b;", "mul.hi.u16 %d, %a, %b;", "div.s16 %d, %a, %b;", "rem.s16 %d, %a, %b;",

@@ -112,11 +112,10 @@ struct Tiling {
 Tiling tiling_of(const Op& op, Exec exec) {
   const ptx::Instruction& in = *op.source;
   Tiling t;
-  const std::string_view text = in.mods.text;
-  if (exec == Exec::wmma_load) t.which = has_word(text, "a") ? Fragment::a : has_word(text, "b") ? Fragment::b : Fragment::c;
+  if (exec == Exec::wmma_load) t.which = static_cast<Fragment>(op.wide >> 1);
   t.shape = MatrixShape::unpack(op.target);
   t.type = in.type;
-  t.by_rows = has_word(text, "row");
+  t.by_rows = (op.wide & 1) != 0;
   t.registers = op.list_count;
   t.elements = elements_per_register(in.type);
   t.element_bits = in.type == Type::tf32 ? 32 : ptx::size_bits(in.type);
@@ -181,11 +180,86 @@ class TileRequests {
 
 std::uint32_t parts_of(const Tiling& t) { return t.together ? 1 : t.elements; }
 
+// Where nothing observes, and every lane names one place and one stride, as it should: a fragment that lies in one window as a whole.
+// Its elements are those of TileRequests.
+struct Straight {
+  std::byte* data = nullptr;           // null: the long way, which also finds what is wrong
+  std::uint64_t row = 0, column = 0;   // bytes from one row, and one column, to the next
+};
+
+template <class T>
+bool is_uniform(const std::byte* slot) {
+  T first, different{};
+  std::memcpy(&first, slot, sizeof first);
+  for (std::uint32_t i = 0; i < 32; ++i) different |= get<T>(slot, i) ^ first;
+  return different == 0;
+}
+
+Straight straight_of(const Warp& w, const Op& op, const Tiling& t, Direction direction) {
+  const bool is_wide = (op.flags & 1) != 0, has_stride = op.source->operands.size() > 2;
+  const std::byte* base = w.at(op.r[0]);
+  if (!t.together || t.element_bits < 8 || !(is_wide ? is_uniform<std::uint64_t>(base) : is_uniform<std::uint32_t>(base))) return {};
+  if (has_stride && !is_uniform<std::uint32_t>(w.at(op.r[2]))) return {};
+  Address first = is_wide ? get<std::uint64_t>(base, 0) + static_cast<std::uint64_t>(op.immediate) : (get<std::uint32_t>(base, 0) + static_cast<std::uint64_t>(op.immediate)) & 0xffffffffu;
+  const std::uint64_t element = t.element_bits / 8, stride = element * (has_stride ? get<std::uint32_t>(w.at(op.r[2]), 0) : natural_stride(t));
+  const std::uint64_t rows = t.which == Fragment::b ? t.shape.k : t.shape.m, columns = t.which == Fragment::a ? t.shape.k : t.shape.n;
+  const std::uint64_t bytes = element + stride * ((t.by_rows ? rows : columns) - 1) + element * ((t.by_rows ? columns : rows) - 1);
+  if (first % t.register_bytes() != 0 || stride % t.register_bytes() != 0) return {};
+  Straight found{nullptr, t.by_rows ? stride : element, t.by_rows ? element : stride};
+  const ptx::Space space = op.source->mods.space;
+  const bool in_window = space != ptx::Space::shared && space != ptx::Space::global && space_of(first) == ptx::Space::shared;
+  if (in_window) first -= kSharedWindow;
+  if (in_window || space == ptx::Space::shared) {
+    if (first <= w.launch->shared_bytes && bytes <= w.launch->shared_bytes - first) found.data = w.block->shared.data() + first;
+    return found;
+  }
+  Allocation* allocation = w.launch->memory->find(first);
+  if (allocation == nullptr || bytes > allocation->size - (first - allocation->base) || (direction == Direction::store && allocation->read_only)) return {};
+  found.data = allocation->data + (first - allocation->base);
+  return found;
+}
+
+// The four lanes of each row or column of every register, one after the other: body(register's slot, first lane, place, lane's step, bytes).
+template <class Body>
+void walk_straight(Warp& w, const Op& op, const Tiling& t, const Straight& from, Body&& body) {
+  const std::uint32_t once = std::max(1u, fragment_registers(t.which, t.shape, t.type));
+  const std::uint64_t group = t.which == Fragment::b ? from.column : from.row, lane = (t.which == Fragment::b ? from.row : from.column) * (t.which == Fragment::c ? 2 : t.elements);
+  for (std::uint32_t j = 0; j < t.registers; ++j) {
+    const FragmentPlace place = fragment_place(t.which, t.shape, t.type, j % once, 0);
+    std::byte* start = from.data + place.row * from.row + place.column * from.column;
+    std::byte* slot = w.at(op.list[j]);
+    for (std::uint32_t g = 0; g < 8; ++g) body(slot + std::size_t{4} * g * t.register_bytes(), start + g * group, lane);
+  }
+}
+
+template <class T>
+void load_straight(Warp& w, const Op& op, const Tiling& t, const Straight& from) {
+  walk_straight(w, op, t, from, [](std::byte* slot, const std::byte* place, std::uint64_t lane) {
+    if (lane == sizeof(T)) std::memcpy(slot, place, 4 * sizeof(T));
+    else
+      for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(slot + i * sizeof(T), place + i * lane, sizeof(T));
+  });
+}
+
+template <class T>
+void store_straight(Warp& w, const Op& op, const Tiling& t, const Straight& to) {
+  walk_straight(w, op, t, to, [](const std::byte* slot, std::byte* place, std::uint64_t lane) {
+    if (lane == sizeof(T)) std::memcpy(place, slot, 4 * sizeof(T));
+    else
+      for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(place + i * lane, slot + i * sizeof(T), sizeof(T));
+  });
+}
+
 template <Variant kVariant>
 Flow run_wmma_load(Warp& w, const Op& op, std::uint32_t mask) {
   if (!gather_warp(w, op, mask)) return Flow::regroup;
   if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
   const Tiling t = tiling_of(op, Exec::wmma_load);
+  if constexpr (kVariant == Variant::plain)
+    if (const Straight from = straight_of(w, op, t, Direction::load); mask == kFullMask && from.data != nullptr) {
+      t.register_bytes() == 8 ? load_straight<std::uint64_t>(w, op, t, from) : load_straight<std::uint32_t>(w, op, t, from);
+      return Flow::next;
+    }
   const std::uint32_t once = std::max(1u, fragment_registers(t.which, t.shape, t.type));
   TileRequests requests(w, op, t, Direction::load);
   LaneElements registers[16];
@@ -220,6 +294,12 @@ Flow run_wmma_store(Warp& w, const Op& op, std::uint32_t mask) {
   if (!gather_warp(w, op, mask)) return Flow::regroup;
   if constexpr (Observes<kVariant>::safety) check_address(w, op, 0, mask);
   const Tiling t = tiling_of(op, Exec::wmma_store);
+  if constexpr (kVariant == Variant::plain)
+    if (const Straight to = straight_of(w, op, t, Direction::store); mask == kFullMask && to.data != nullptr) {
+      t.register_bytes() == 8 ? store_straight<std::uint64_t>(w, op, t, to) : store_straight<std::uint32_t>(w, op, t, to);
+      ++w.launch->stores;
+      return Flow::next;
+    }
   TileRequests requests(w, op, t, Direction::store);
   for (std::uint32_t j = 0; j < t.registers; ++j) {
     if constexpr (Observes<kVariant>::profile)

@@ -4,7 +4,7 @@
 //   r[2]    wmma's stride, r[4] a slot with all ones
 //   target  MatrixShape::packed()
 //   bytes   registers of the first operand with registers; mma: of D
-//   wide    of A (mma), and flags of B
+//   wide    of A (mma), and flags of B; wmma loads and stores: 1 by rows, + 2 x Fragment
 #pragma once
 
 #include "emulator/handlers.h"
