@@ -1,7 +1,6 @@
 // Records a template's whole space: record_space TASK TEMPLATE FOLDER OUT.csv [COMPILERS at once]
 //
-// Every point is compiled for the device alone (nvcc -ptx, ptxas -v) and without the launches that this size does not take, so that the compilers
-// see one kernel: about a quarter of a whole build. Some blocks of the task's first
+// Of every point the one kernel that this size launches is compiled, for the device alone (NVRTC, ptxas -v): about a tenth of a whole build. Some blocks of the task's first
 // measure size run on the emulated GPU, and what they counted goes through the time model and the performance contracts as a candidate's
 // counts do. `value` is the modelled time in us, empty where a required contract fails or the kernel cannot run; `cost` is what compiling it
 // takes (the size of its PTX). PTX and reports stay in FOLDER, so that a second call, of a changed model say, compiles nothing.
@@ -36,17 +35,28 @@ namespace {
 
 constexpr std::uint64_t kSampledBlocks = 8;
 
+// One way in which a launcher launches. Of the mangled name, {parameter} is its value.
+struct Launch {
+  const char* when;                      // condition; the first that holds is taken
+  const char *mangled, *kernel;          // what its mangled name holds, and the kernel as the launcher names it
+  const char *grid_x, *grid_y, *block, *shared_bytes;
+};
 struct LaunchRow {
-  const char *made, *grid_x, *grid_y, *block;
-  const char *kernel, *launch;           // what its mangled name and its launch hold; {parameter} is its value
-  const char *resident_kernel, *resident_launch;   // where rows fit into registers; null: as above
+  const char* made;
   std::vector<const char*> extra;        // numbers after the task's own arguments, 64 bits each
+  std::vector<std::pair<const char*, const char*>> terms;   // further names and what they stand for, each of the ones before it
+  std::vector<Launch> launches;
 };
 const LaunchRow kLaunches[] = {
-    {"gemm_simt", "ceil_div(columns, tile_n)", "ceil_div(rows, tile_m)", "tile_m / thread_m * (tile_n / thread_n)", "gemm_kernelILb1E", "gemm_kernel<true>", nullptr, nullptr,
-     {"rows", "columns", "depth"}},
-    {"row_fused", "ceil_div(rows * group, threads)", "1", "threads", "row_kernelILi{vector}ELi1ELb0E", "row_kernel<kVector, 1, false>",
-     "row_kernelILi{vector}ELi{packs}ELb1E", "row_kernel<kVector, kPacks, true>", {"rows", "columns"}},
+    {"gemm_simt", {"rows", "columns", "depth"}, {},
+     {{"1 == 1", "gemm_kernelILb1E", "gemm_kernel<true>", "ceil_div(columns, tile_n)", "ceil_div(rows, tile_m)", "tile_m / thread_m * (tile_n / thread_n)", "0"}}},
+    {"row_fused", {"rows", "columns"},
+     {{"stage_bytes", "packs * threads * vector * inputs * element_bytes"}, {"blocks", "ceil_div(rows * group, threads)"},
+      {"staying_blocks", "sheet_multiprocessors * min(16, min(sheet_registers_per_sm / (64 * threads), sheet_shared_bytes_per_sm / (max(stages, 1) * stage_bytes + 1536)))"}},
+     {{"stages > 1 && staying_blocks > 0 && blocks > staying_blocks", "row_kernelILi{vector}ELi{packs}ELb1ELi{stages}E", "row_kernel<kVector, kPacks, true, kStages>",
+       "staying_blocks", "1", "threads", "stages * stage_bytes"},
+      {"group * vector * packs >= columns", "row_kernelILi{vector}ELi{packs}ELb1ELi0E", "row_kernel<kVector, kPacks, true, 0>", "blocks", "1", "threads", "0"},
+      {"1 == 1", "row_kernelILi{vector}ELi1ELb0ELi0E", "row_kernel<kVector, 1, false, 0>", "blocks", "1", "threads", "0"}}},
 };
 
 struct Space {
@@ -72,21 +82,23 @@ std::string filled(std::string text, const propose::Values& values) {
   return text;
 }
 
-bool is_resident(const Space& space, const propose::Values& values) {
-  return space.launch->resident_kernel && values.at("group") * values.at("vector") * values.at("packs") >= space.numbers.at("columns");
+task::Sizes numbers_at(const Space& space, const propose::Values& values) {
+  task::Sizes numbers = space.numbers;
+  for (const auto& [name, value] : values) numbers[name] = value;
+  for (const auto& [name, term] : space.launch->terms) numbers[name] = number(term, numbers);
+  return numbers;
 }
 
-// The source with one launch in its launcher.
-std::string with_one_launch(const std::string& source, const std::string& launch) {
-  std::string out;
-  for (std::string_view line : split_lines(source)) {
-    if (line.find("<<<") != std::string_view::npos) {
-      if (line.find(launch) == std::string_view::npos) continue;
-      if (trim(line).starts_with("else ")) line = trim(line).substr(5);
-    }
-    out.append(line).push_back('\n');
-  }
-  return out;
+const Launch& launch_at(const Space& space, const propose::Values& values) {
+  const task::Sizes numbers = numbers_at(space, values);
+  for (const Launch& launch : space.launch->launches)
+    if (need(need(task::Expression::parse_condition(launch.when)).value(numbers)) != 0) return launch;
+  return space.launch->launches.back();
+}
+
+// The source up to its launcher, with the one kernel that this point launches.
+std::string with_one_kernel(const std::string& source, const char* kernel) {
+  return source.substr(0, source.find("extern \"C\"")) + fmt::format("__device__ auto kforge_kernel = {};\n", kernel);
 }
 
 struct Compiled { std::string ptx, report; };
@@ -98,11 +110,16 @@ std::optional<Compiled> compile(const Space& space, const propose::Values& value
   const auto known = read_file(source);
   if (!known || *known != candidate.source || !fs::exists(report)) {
     const fs::path cut = stem.string() + ".one.cu";
-    need(write_file_atomic(cut, with_one_launch(candidate.source, is_resident(space, values) ? space.launch->resident_launch : space.launch->launch)).map([] { return 0; }));
+    need(write_file_atomic(cut, with_one_kernel(candidate.source, launch_at(space, values).kernel)).map([] { return 0; }));
     const auto tools = need(build::find_toolchain());
+    const auto made = need(build::compile_device_code(cut.string(), space.sheet.sm(), {"-default-device"}));
+    if (!made.ok) {
+      for (const build::Diagnostic& said : made.diagnostics)
+        if (said.severity == build::Severity::error) std::fprintf(stderr, "%s:%d: %s\n", cut.c_str(), said.line, said.message.c_str());
+      return std::nullopt;
+    }
+    need(write_file_atomic(ptx, made.ptx).map([] { return 0; }));
     ProcessRequest request;
-    request.arguments = {tools.nvcc, "-O3", "-std=c++17", "-lineinfo", "-ptx", fmt::format("-arch=compute_{}", space.sheet.sm()), cut.string(), "-o", ptx.string()};
-    if (!need(run_process(request)).succeeded()) return std::nullopt;
     request.arguments = {(fs::path(tools.nvcc).parent_path() / "ptxas").string(), "-v", fmt::format("-arch=sm_{}", space.sheet.sm()), ptx.string(), "-o", "/dev/null"};
     const auto assembled = need(run_process(request));
     if (!assembled.succeeded()) return std::nullopt;
@@ -136,14 +153,12 @@ double cost_of(const std::string& ptx, const std::string& kernel) {
   return start == std::string::npos ? 1 : 1 + static_cast<double>(std::min(end, ptx.size()) - start) / kBytesOfOneUnit;
 }
 
-std::string kernel_of(const Space& space, const propose::Values& values) {
-  return filled(is_resident(space, values) ? space.launch->resident_kernel : space.launch->kernel, values);
-}
+std::string kernel_of(const Space& space, const propose::Values& values) { return filled(launch_at(space, values).mangled, values); }
 
 // Modelled us; 0: the point is rejected.
 double value_of(const Space& space, const propose::Values& values, const Compiled& compiled) {
-  task::Sizes numbers = space.numbers;
-  for (const auto& [name, value] : values) numbers[name] = value;
+  const task::Sizes numbers = numbers_at(space, values);
+  const Launch& launch = launch_at(space, values);
   const std::string wanted = kernel_of(space, values);
   const auto reports = build::parse_ptxas_report(compiled.report);
   const auto report = std::find_if(reports.begin(), reports.end(), [&](const build::KernelReport& r) { return r.kernel.find(wanted) != std::string::npos; });
@@ -155,8 +170,9 @@ double value_of(const Space& space, const propose::Values& values, const Compile
   auto* module = need(device.load(std::make_shared<const ptx::Module>(need(ptx::parse(compiled.ptx, "point.ptx")))));
   emulator::LaunchRequest request;
   request.kernel = device.find_kernel(module, report->kernel);
-  request.grid = {static_cast<std::uint32_t>(number(space.launch->grid_x, numbers)), static_cast<std::uint32_t>(number(space.launch->grid_y, numbers)), 1};
-  request.block = {static_cast<std::uint32_t>(number(space.launch->block, numbers)), 1, 1};
+  request.grid = {static_cast<std::uint32_t>(number(launch.grid_x, numbers)), static_cast<std::uint32_t>(number(launch.grid_y, numbers)), 1};
+  request.block = {static_cast<std::uint32_t>(number(launch.block, numbers)), 1, 1};
+  request.dynamic_shared_bytes = static_cast<std::uint32_t>(number(launch.shared_bytes, numbers));
   request.sampled_blocks = kSampledBlocks;
   const auto parameters = parameters_of(space, device, emulator::Device::info(request.kernel));
   request.parameters = parameters;

@@ -1,4 +1,4 @@
-// PTX of device code alone, by NVRTC, found at run time. NVRTC 13.0 brings no <cstdint> and no <stdlib.h>: the shims below
+// PTX of device code alone, by NVRTC, found at run time. NVRTC 13.0 brings no <cstdint>, no <cstring> and no INFINITY: the shims below
 // give what device code uses of them.
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -45,9 +45,14 @@ constexpr const char* kLimits = R"(#pragma once
 #define UINT_MAX 4294967295u
 )";
 constexpr const char* kNothing = "#pragma once\n";
+constexpr const char* kMaths = R"(#pragma once
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
+#define NAN __builtin_bit_cast(float, 0x7fffffff)
+)";
+constexpr const char* kStrings = "#pragma once\nnamespace std { using ::memcpy; using ::memset; using ::size_t; }\n";
 constexpr Shim kShims[] = {{"cstdint", kIntegers}, {"stdint.h", kIntegers}, {"stdlib.h", kNothing}, {"cstdlib", kNothing}, {"stddef.h", kNothing},
-    {"cstddef", kNothing}, {"math.h", kNothing}, {"cmath", kNothing}, {"stdio.h", kNothing}, {"cstdio", kNothing}, {"float.h", kLimits}, {"cfloat", kLimits},
-    {"limits.h", kLimits}, {"climits", kLimits}, {"cuda_runtime.h", kNothing}, {"assert.h", kNothing}, {"cassert", kNothing}};
+    {"cstddef", kNothing}, {"math.h", kMaths}, {"cmath", kMaths}, {"string.h", kStrings}, {"cstring", kStrings}, {"stdio.h", kNothing}, {"cstdio", kNothing}, {"float.h", kLimits}, {"cfloat", kLimits},
+    {"limits.h", kLimits}, {"climits", kLimits}, {"cuda_runtime.h", "#pragma once\n#include <math.h>\n"}, {"assert.h", kNothing}, {"cassert", kNothing}};
 
 using Program = void*;
 struct Library {

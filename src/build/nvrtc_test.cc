@@ -33,6 +33,12 @@ TEST(Nvrtc, CompilesDeviceCodeAlone) {
   EXPECT_THAT(made.ptx, ::testing::HasSubstr(".entry"));
 }
 
+TEST(Nvrtc, KnowsInfinityAndCopiesOfMemoryAsNvccDoes) {
+  const auto made = compile("#include <cuda_runtime.h>\n#include <cstring>\n__global__ void k(float* y) { constexpr float most = INFINITY; std::memcpy(y + 1, y + 2, sizeof *y); y[0] = -most; }\n");
+  ASSERT_TRUE(made.ok) << (made.diagnostics.empty() ? "" : made.diagnostics[0].message);
+  EXPECT_THAT(made.ptx, ::testing::HasSubstr("-8388608"));
+}
+
 TEST(Nvrtc, SaysWhatIsWrongAtWhichLine) {
   const auto broken = compile("\n__global__ void k(int* y) { y[0] = q; }\n");
   EXPECT_FALSE(broken.ok);

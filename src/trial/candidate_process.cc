@@ -25,9 +25,13 @@ Answer faulty(const ProcessFault& fault) {
 
 }  // namespace
 
-Expected<void> CandidateProcess::start() {
+Expected<void> CandidateProcess::start() { return start(-1); }
+
+Expected<void> CandidateProcess::start(int inputs_fd) {
   worker_.reset();   // two contexts of one candidate need twice the memory
-  auto worker = WorkerProcess::start(options_);
+  WorkerOptions options = options_;
+  options.inputs_fd = inputs_fd;
+  auto worker = WorkerProcess::start(options);
   if (!worker) return Unexpected(worker.error());
   worker_ = std::move(*worker);
   renew_ = false;
@@ -55,6 +59,15 @@ Expected<CandidateProcess::Asked> CandidateProcess::ask(const CaseLayout& layout
     if (!refused || fresh) return Asked{std::move(answer), arena.data()};
     renew_ = true;
   }
+}
+
+Expected<CandidateProcess::Asked> CandidateProcess::ask_alone(const CaseLayout& layout, const SealedInputs& inputs, const task::Sizes& sizes, CallOptions options, CallLimit limit) {
+  if (auto started = start(inputs.fd()); !started) return Unexpected(started.error());
+  if (!load_fault_.contract.empty()) return Asked{faulty(load_fault_), nullptr};
+  options.new_case = true;
+  options.outputs = false;
+  options.sealed_bytes = inputs.bytes();
+  return Asked{worker_->call(request_text(task_, layout, sizes, options), limit), nullptr};
 }
 
 void place_inputs(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, std::byte* arena) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trial/references.h"
+#include "trial/sealed_inputs.h"
 #include "trial/tensors.h"
 #include "trial/trial.h"
 #include "trial/worker_process.h"
@@ -25,8 +26,11 @@ class CandidateProcess {
   struct Asked { Answer answer; const std::byte* arena = nullptr; };
   // One call of the launcher. What cannot be run beside what earlier calls left behind (device memory, say) is tried again in a fresh process.
   Expected<Asked> ask(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, const task::Sizes& sizes, CallOptions options, CallLimit limit);
+  // The same in a process that is started for it, whose outputs nobody reads.
+  Expected<Asked> ask_alone(const CaseLayout& layout, const SealedInputs& inputs, const task::Sizes& sizes, CallOptions options, CallLimit limit);
 
  private:
+  Expected<void> start(int inputs_fd);
   const task::Task& task_;
   const WorkerOptions& options_;
   std::unique_ptr<WorkerProcess> worker_;

@@ -140,10 +140,14 @@ class Emulation {
   Expected<Prepared> quick_inputs(const Job& job) const {
     const StageTimer timer(request_.costs, "inputs");
     if (auto kept = request_.prepared ? request_.prepared->find(job, true) : std::nullopt) return std::move(*kept);
-    auto inputs = make_inputs(task_, job.run, true);
+    const auto layout = lay_out(task_, job.run.sizes, false);
+    if (!layout) return Unexpected(layout.error());
+    const auto inputs = make_inputs(task_, job.run, true);
     if (!inputs) return Unexpected(inputs.error());
+    auto sealed = SealedInputs::of(*layout, *inputs);
+    if (!sealed) return Unexpected(sealed.error());
     Prepared out;
-    out.inputs.assign(std::make_move_iterator(inputs->begin()), std::make_move_iterator(inputs->end()));
+    out.sealed = std::move(*sealed);
     if (request_.prepared) request_.prepared->keep(job, true, out);
     return out;
   }
@@ -233,9 +237,8 @@ class Emulation {
     new_addresses_ = false;
     // A call on sampled blocks has a process of its own: the blocks that are left out leave the candidate's variables in a state that no
     // whole launch would. All whole calls share one (contracts.md, "Cases"), which ends with a fatal device error, as a GPU's context does.
-    CandidateProcess& process = out.sampled ? sampling_ : process_;
-    if (out.sampled) process.renew();
-    auto asked = process.ask(*layout, prepared.inputs, job.run.sizes, options, {request_.budget.call_seconds, request_.budget.call_thread_instructions, request_.stop});
+    const CallLimit limit{request_.budget.call_seconds, request_.budget.call_thread_instructions, request_.stop};
+    auto asked = out.sampled ? sampling_.ask_alone(*layout, *prepared.sealed, job.run.sizes, options, limit) : process_.ask(*layout, prepared.inputs, job.run.sizes, options, limit);
     if (!asked) return Unexpected(asked.error());
     const Answer& answer = asked->answer;
     out.seconds = seconds_since(start);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "trial/sealed_inputs.h"
+
 namespace kforge::trial {
 namespace {
 
@@ -14,7 +16,7 @@ std::string key_of(const Job& job, bool quick) {
 }
 
 std::uint64_t bytes_of(const Prepared& prepared) {
-  std::uint64_t sum = 256;
+  std::uint64_t sum = 256 + (prepared.sealed ? prepared.sealed->held() : 0);
   for (const SharedBytes& input : prepared.inputs) sum += input.size();
   for (const auto& output : prepared.outputs) sum += output.size() * sizeof(double);
   for (const auto& draw : prepared.further)

@@ -15,7 +15,7 @@ namespace kforge::trial {
 // What the kernel sends for nothing that a program itself does: a worker that one of these ends or stops was ended or stopped from outside.
 inline constexpr int kSignalsOfOthers[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM, SIGUSR1, SIGUSR2, SIGPWR, SIGSTKFLT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
 
-inline constexpr int kSocketFd = 3, kArenaFd = 4;    // of the worker
+inline constexpr int kSocketFd = 3, kArenaFd = 4, kInputsFd = 5;    // of the worker; the last is sealed_inputs.h's file, or nothing
 // The arena starts with words of 8 bytes: the thread-instructions of the running call (kept by the emulated runtime), and whether the worker waits
 // for a real GPU to finish (1) or the launcher runs (0). Tensors come after.
 inline constexpr std::uint64_t kArenaHeaderBytes = 4096;

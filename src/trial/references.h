@@ -27,10 +27,13 @@ std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
 inline constexpr std::size_t kPreparedAhead = 3;                     // calls prepared before they are asked for
 inline constexpr std::size_t kPreparedAtOnce = kPreparedAhead + 2;   // with the one that runs and the one that is being prepared
 
+class SealedInputs;
+
 struct Prepared {
   std::vector<SharedBytes> inputs;
   std::vector<SharedList<double>> outputs;    // of the out and inout tensors, in the task's order
   std::vector<std::vector<std::vector<double>>> further;   // the same of further draws, after a case's last call (task/cases.h, draws_to_pool)
+  std::shared_ptr<const SealedInputs> sealed;   // in place of inputs and outputs: of a run on sampled blocks
   std::string unanswered;      // why there are no outputs: a reference that is too slow for a size that is timed
   bool dropped = false;        // adversarial values on which the reference overflows (contracts.md, "Values")
   std::optional<Error> error;

@@ -64,8 +64,8 @@ bool add_descriptor_rules(scmp_filter_ctx filter) {
     ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(0, SCMP_CMP_LE, 2)});
     ok &= add_rule(filter, SCMP_ACT_TRAP, name, {when(0, SCMP_CMP_GT, 2)});
   }
-  ok &= add_rule(filter, SCMP_ACT_ALLOW, "close", {when(0, SCMP_CMP_GT, kArenaFd)});
-  ok &= add_rule(filter, SCMP_ACT_TRAP, "close", {when(0, SCMP_CMP_LE, kArenaFd)});
+  ok &= add_rule(filter, SCMP_ACT_ALLOW, "close", {when(0, SCMP_CMP_GT, kInputsFd)});
+  ok &= add_rule(filter, SCMP_ACT_TRAP, "close", {when(0, SCMP_CMP_LE, kInputsFd)});
   for (const char* name : {"dup2", "dup3"}) ok &= add_rule(filter, SCMP_ACT_TRAP, name);
   return ok;
 }

@@ -134,7 +134,7 @@ std::string request_text(const task::Task& task, const CaseLayout& layout, const
   }
   for (const std::string& name : task.size_names()) values.push_back(static_cast<std::uint64_t>(sizes.at(name)));
   for (const task::Scalar& scalar : task.scalars) values.push_back(passed(scalar.dtype, scalar.value, layout.for_reference));
-  return nlohmann::json{{"tensors", tensors}, {"values", values}, {"arena_bytes", layout.arena_bytes}, {"reset", options.reset},
+  return nlohmann::json{{"tensors", tensors}, {"values", values}, {"arena_bytes", options.sealed_bytes != 0 ? 0 : layout.arena_bytes}, {"sealed_bytes", options.sealed_bytes}, {"reset", options.reset},
       {"new_case", options.new_case}, {"serial", options.serial}, {"thread_instructions", options.thread_instructions}, {"seconds", options.seconds},
       {"sampled_blocks", options.sampled_blocks}, {"outputs", options.outputs}, {"schedule_seed", options.schedule_seed}}.dump();
 }

@@ -45,6 +45,7 @@ struct CallOptions {
   std::uint64_t serial = 0;          // differs from call to call: the poison of outputs
   std::uint64_t thread_instructions = 0, sampled_blocks = 0;
   double seconds = 0;
+  std::uint64_t sealed_bytes = 0;    // of the file that holds the inputs (sealed_inputs.h), nothing being in the arena; 0: they are in the arena
   std::uint64_t schedule_seed = 0;   // of the order in which the emulated device runs its warps
 };
 std::string request_text(const task::Task& task, const CaseLayout& layout, const task::Sizes& sizes, const CallOptions& options);

@@ -1,5 +1,5 @@
 // kforge-worker: the process in which a candidate (or the task's reference) lives. It is started by the parent with a socket at
-// descriptor 3 and the arena at 4, loads the runtime, shuts itself in, loads the object, and then runs one call a request.
+// descriptor 3, the arena at 4 and perhaps inputs at 5, loads the runtime, shuts itself in, loads the object, and then runs one call a request.
 //
 // Nothing here is trusted by the parent: the candidate shares this process. What must stay secret or true (expected
 // outputs, inputs, verdicts) is never here.
@@ -52,7 +52,8 @@ class CandidateRunner {
     if (request.at("new_case").get<bool>() || pointers_.size() != tensors.size()) {
       if (std::string why = allocate(tensors); !why.empty()) return failure(why);
     }
-    if (std::string why = fill(tensors, arena, request.at("serial")); !why.empty()) return failure(why);
+    const Inputs inputs(arena, request.value("sealed_bytes", std::uint64_t{0}));
+    if (std::string why = fill(tensors, inputs, request.at("serial")); !why.empty()) return failure(why);
     return call(request, tensors, arena);
   }
 
@@ -71,12 +72,13 @@ class CandidateRunner {
     return {};
   }
 
-  std::string fill(const std::vector<TensorRequest>& tensors, Arena& arena, std::uint64_t serial) {
+  std::string fill(const std::vector<TensorRequest>& tensors, const Inputs& inputs, std::uint64_t serial) {
+    if (!inputs) return "the inputs cannot be mapped";
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const TensorRequest& tensor = tensors[i];
       if (tensor.bytes == 0) continue;
       if (tensor.has_input()) {
-        if (device_api.copy(pointers_[i], arena.at(tensor.offset_in), tensor.bytes, kHostToDevice) != 0) return "an input cannot be copied to the device";
+        if (device_api.copy(pointers_[i], inputs.at(tensor.offset_in), tensor.bytes, kHostToDevice) != 0) return "an input cannot be copied to the device";
         continue;
       }
       std::vector<std::uint16_t> poison(tensor.bytes / 2 + 1);
@@ -210,7 +212,7 @@ void detach(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
   ::prctl(PR_SET_DUMPABLE, 0);
-  ::syscall(SYS_close_range, kArenaFd + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kInputsFd + 1, ~0u, 0);
   ::clearenv();
 }
 

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/paths.h"
@@ -89,6 +90,7 @@ ProcessFault forbidden(std::uint64_t detail) {
 
 constexpr double kPatience = 6;                // times the seconds: for a device that is slow, and not over its thread-instructions
 constexpr double kSlowestDevice = 50'000;      // thread-instructions per second of processor time: below, the host code is what runs
+constexpr double kBrief = 0.04;                // seconds: of calls that are no longer, nobody asks how long they stood in line
 constexpr double kGrace = 0.25;                // times the seconds: for a runtime that is over its budget to say so itself, and for a machine that is busy
 
 // Whether one call goes on too long. A device that moves may use up both its seconds and its thread-instructions; where it stands still,
@@ -98,7 +100,7 @@ class CallWatch {
   enum class State { within, over, asleep, undecided, starved };
 
   CallWatch(pid_t pid, CallLimit limit, std::uint64_t& progress)
-      : pid_(pid), limit_(limit), progress_(progress), start_(Clock::now()), moved_(start_), crossed_(start_), processor_before_(processor_seconds(pid)), line_before_(seconds_in_line(pid)) {}
+      : pid_(pid), limit_(limit), progress_(progress), start_(Clock::now()), moved_(start_), crossed_(start_), processor_before_(processor_seconds(pid)) {}
 
   double waited() const { return seconds_since(start_); }
 
@@ -108,13 +110,14 @@ class CallWatch {
     if (now <= limit_.thread_instructions) crossed_ = Clock::now();
     instructions_ = now;
     const double seconds = limit_.seconds, past = waited();
+    if (!line_before_ && past > kBrief) line_before_ = seconds_in_line(pid_);   // most calls are over before
     if (past <= seconds) return State::within;
     const double used = processor_seconds(pid_) - processor_before_;
     const bool moves = limit_.thread_instructions != 0 && seconds_since(moved_) <= seconds && static_cast<double>(instructions_) > kSlowestDevice * used;
     if (moves && instructions_ <= limit_.thread_instructions) return past > kPatience * seconds ? State::undecided : State::within;
     if (moves) return past > (1 + kGrace) * seconds && seconds_since(crossed_) > kGrace * seconds ? State::over : State::within;
     // Time that the machine gave to others does not count.
-    const double own = past - std::max(0.0, seconds_in_line(pid_) - line_before_);
+    const double own = past - std::max(0.0, seconds_in_line(pid_) - line_before_.value_or(0));
     if (used <= 0.5 * seconds && own <= seconds) return past > kPatience * seconds ? State::starved : State::within;
     if (used < 0.1 * own) return State::asleep;
     return used > 0.5 * seconds || own > (1 + kGrace) * seconds ? State::over : State::within;
@@ -126,7 +129,8 @@ class CallWatch {
   std::uint64_t& progress_;
   std::uint64_t instructions_ = 0;
   Clock::time_point start_, moved_, crossed_;   // crossed_: when the thread-instructions were last within the limit
-  double processor_before_, line_before_;
+  double processor_before_;
+  std::optional<double> line_before_;            // soon after the start
 };
 
 // Adds the time of its life to `sum`.
@@ -217,7 +221,7 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
 
   // First to high numbers, so that no target overwrites a source.
   UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 100)), high_arena(::fcntl(arena->fd(), F_DUPFD_CLOEXEC, 100)),
-      high_pipe(::fcntl(write_end.get(), F_DUPFD_CLOEXEC, 100));
+      high_pipe(::fcntl(write_end.get(), F_DUPFD_CLOEXEC, 100)), high_inputs(options.inputs_fd < 0 ? -1 : ::fcntl(options.inputs_fd, F_DUPFD_CLOEXEC, 100));
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -225,6 +229,8 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   ::posix_spawn_file_actions_adddup2(&actions, high_pipe.get(), 2);
   ::posix_spawn_file_actions_adddup2(&actions, high_socket.get(), kSocketFd);
   ::posix_spawn_file_actions_adddup2(&actions, high_arena.get(), kArenaFd);
+  if (high_inputs) ::posix_spawn_file_actions_adddup2(&actions, high_inputs.get(), kInputsFd);
+  else ::posix_spawn_file_actions_addopen(&actions, kInputsFd, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addchdir_np(&actions, folder->path().c_str());
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);

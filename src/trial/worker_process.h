@@ -53,6 +53,7 @@ struct WorkerOptions {
   std::string runtime;           // libcudart; unused by references
   std::string object;
   std::string configure;         // JSON for kforge_cudart_configure
+  int inputs_fd = -1;            // of sealed inputs, which the worker may read; -1: none
   bool gpu = false;              // on a real GPU: `runtime` is NVIDIA's
   std::string gpu_uuid, driver;  // which one, and the path of libcuda; "": as the runtime finds them
   std::vector<std::string> defences_off;   // names of the sandbox's layers (defences.h); for tests

@@ -71,4 +71,24 @@ class Arena {
   std::uint64_t bytes_ = 0;
 };
 
+// Where a call's inputs lie: in the arena, or in a sealed file of their own (sealed_inputs.h), mapped for as long as this lives.
+class Inputs {
+ public:
+  Inputs(const Arena& arena, std::uint64_t sealed_bytes) : arena_(arena), bytes_(sealed_bytes) {
+    if (bytes_ != 0) sealed_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, kInputsFd, 0);
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+  ~Inputs() {
+    if (bytes_ != 0 && *this) ::munmap(sealed_, bytes_);
+  }
+  explicit operator bool() const { return sealed_ != MAP_FAILED; }
+  const std::byte* at(std::uint64_t offset) const { return bytes_ != 0 ? static_cast<const std::byte*>(sealed_) + offset : arena_.at(offset); }
+
+ private:
+  const Arena& arena_;
+  void* sealed_ = nullptr;
+  std::uint64_t bytes_;
+};
+
 }  // namespace kforge::trial
