@@ -2,6 +2,9 @@
 // the issuing threads wait for them. Until then the destination counts as unwritten, so that a missing wait is seen.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "emulator/access.h"
 #include "emulator/handlers.h"
 #include "emulator/mbarrier_ops.h"
@@ -13,12 +16,13 @@ namespace {
 // r[0] destination + immediate, r[1] source + target, r[2] source size or predicate that ignores the source.
 constexpr std::uint8_t kWideDestination = 1, kWideSource = 2, kSourceSize = 4, kIgnore = 8, kIgnoreNegated = 16;
 
-LaneAddresses addresses_of(const Warp& w, Ref ref, bool wide, std::int64_t offset) {
-  LaneAddresses result;
-  for (std::uint32_t i = 0; i < 32; ++i)
-    result[i] = wide ? get<std::uint64_t>(w.at(ref), i) + static_cast<std::uint64_t>(offset)
-                     : (get<std::uint32_t>(w.at(ref), i) + static_cast<std::uint64_t>(offset)) & 0xffffffffu;
-  return result;
+void addresses_of(const Warp& w, Ref ref, bool wide, std::int64_t signed_offset, LaneAddresses& result) {
+  const std::byte* slot = w.at(ref);
+  const auto offset = static_cast<std::uint64_t>(signed_offset);
+  if (wide)
+    for (std::uint32_t i = 0; i < 32; ++i) result[i] = get<std::uint64_t>(slot, i) + offset;
+  else
+    for (std::uint32_t i = 0; i < 32; ++i) result[i] = (get<std::uint32_t>(slot, i) + offset) & 0xffffffffu;
 }
 
 std::uint32_t source_bytes(const Warp& w, const Op& op, std::uint32_t lane) {
@@ -48,8 +52,17 @@ Allocation* find_near(Memory& memory, Allocation* known, Address address) {
   return known != nullptr && address - known->base < known->size ? known : memory.find(address);
 }
 
+// Whether all lanes read `bytes` of one allocation.
+bool lies_in_one(Memory& memory, const LaneAddresses& from, std::uint32_t bytes) {
+  const auto [least, most] = std::minmax_element(from.begin(), from.end());
+  const Allocation* allocation = memory.find(*least);
+  return allocation != nullptr && *most - allocation->base < allocation->size && allocation->size - (*most - allocation->base) >= bytes;
+}
+
 Flow check_source(Warp& w, const Op& op, const PendingCopy& copy, Request& request) {
   Allocation* allocation = nullptr;
+  const bool whole = request.mask == kFullMask && (op.flags & (kIgnore | kSourceSize)) == 0;
+  if (whole && !w.launch->safety && lies_in_one(*w.launch->memory, copy.from, op.bytes)) return Flow::next;
   for (std::uint32_t rest = request.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     allocation = find_near(*w.launch->memory, allocation, copy.from[lane]);
@@ -60,12 +73,12 @@ Flow check_source(Warp& w, const Op& op, const PendingCopy& copy, Request& reque
   return Flow::next;
 }
 
-Flow run_copy(Warp& w, const Op& op, std::uint32_t mask) {
-  PendingCopy copy;
+// What the copy is, once all of it is known to be right.
+Flow describe(Warp& w, const Op& op, std::uint32_t mask, PendingCopy& copy) {
   copy.op = &op;
   copy.mask = mask;
-  copy.to = addresses_of(w, op.r[0], (op.flags & kWideDestination) != 0, op.immediate);
-  copy.from = addresses_of(w, op.r[1], (op.flags & kWideSource) != 0, static_cast<std::int32_t>(op.target));
+  addresses_of(w, op.r[0], (op.flags & kWideDestination) != 0, op.immediate, copy.to);
+  addresses_of(w, op.r[1], (op.flags & kWideSource) != 0, static_cast<std::int32_t>(op.target), copy.from);
   copy.group = w.async_groups;
   Request read{copy.from, 0, op.bytes, ptx::Space::global, Direction::load};
   for_lanes(mask, [&](std::uint32_t i) {
@@ -86,8 +99,20 @@ Flow run_copy(Warp& w, const Op& op, std::uint32_t mask) {
   if (w.launch->safety) w.launch->races->access(race_access(w, op, copy.to, mask, nullptr, AccessKind::store));
   if (w.launch->safety)
     for_lanes(mask, [&](std::uint32_t i) { w.block->shared_shadow.mark_range(copy.to[i], op.bytes, false); });
-  w.pending_copies.push_back(copy);
   return Flow::next;
+}
+
+Flow run_copy(Warp& w, const Op& op, std::uint32_t mask) {
+  const Flow flow = describe(w, op, mask, w.pending_copies.emplace_back());
+  if (flow != Flow::next) w.pending_copies.pop_back();
+  return flow;
+}
+
+// 4, 8 or 16 bytes, so that the copy is one move.
+void move_bytes(std::byte* to, const std::byte* from, std::uint32_t bytes) {
+  if (bytes == 16) std::memcpy(to, from, 16);
+  else if (bytes == 8) std::memcpy(to, from, 8);
+  else std::memcpy(to, from, bytes);
 }
 
 // Lanes of the copy that have it done now.
@@ -98,10 +123,12 @@ void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
   Allocation* known = nullptr;
   for_lanes(lanes, [&](std::uint32_t i) {
     std::byte* to = w.block->shared.data() + copy.to[i];
-    std::memset(to, 0, copy.op->bytes);
+    const bool whole = copy.bytes[i] == copy.op->bytes;
+    if (!whole) std::memset(to, 0, copy.op->bytes);
     Allocation* allocation = copy.bytes[i] == 0 ? nullptr : find_near(*w.launch->memory, known, copy.from[i]);
     if (allocation != nullptr) known = allocation;
-    if (allocation != nullptr) std::memcpy(to, allocation->data + (copy.from[i] - allocation->base), copy.bytes[i]);
+    if (allocation != nullptr) move_bytes(to, allocation->data + (copy.from[i] - allocation->base), copy.bytes[i]);
+    else if (whole) std::memset(to, 0, copy.op->bytes);
     if (!w.launch->safety) return;
     if (allocation != nullptr && copy.bytes[i] == copy.op->bytes)   // the source is read until now
       w.launch->races->access(race_access(w, *copy.op, copy.from, 1u << i, allocation, AccessKind::load));
@@ -110,22 +137,26 @@ void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
   copy.mask &= ~lanes;
 }
 
+void drop_landed(Warp& w) {
+  const auto landed = [](const PendingCopy& copy) { return copy.mask == 0; };
+  if (std::all_of(w.pending_copies.begin(), w.pending_copies.end(), landed)) w.pending_copies.clear();   // keeps its room
+  else std::erase_if(w.pending_copies, landed);
+}
+
 Flow run_commit(Warp& w, const Op&, std::uint32_t mask) {
-  for_lanes(mask, [&](std::uint32_t i) { ++w.async_groups[i]; });
+  for (std::uint32_t i = 0; i < 32; ++i) w.async_groups[i] += mask >> i & 1;
   return Flow::next;
 }
 
 // immediate: groups that may stay in flight; -1: none, copies of no group included.
 Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
+  const auto in_flight = static_cast<std::uint32_t>(std::max<std::int64_t>(op.immediate, 0));
   for (PendingCopy& copy : w.pending_copies) {
-    std::uint32_t lanes = 0;
-    for_lanes(copy.mask & mask, [&](std::uint32_t i) {
-      const bool due = op.immediate < 0 || copy.group[i] + static_cast<std::uint64_t>(op.immediate) < w.async_groups[i];
-      lanes |= static_cast<std::uint32_t>(due) << i;
-    });
-    complete(w, copy, lanes);
+    std::uint32_t due = 0;   // groups are counted one by one: their difference does not wrap
+    for (std::uint32_t i = 0; i < 32; ++i) due |= static_cast<std::uint32_t>(w.async_groups[i] - copy.group[i] > in_flight) << i;
+    complete(w, copy, copy.mask & mask & (op.immediate < 0 ? kFullMask : due));
   }
-  std::erase_if(w.pending_copies, [](const PendingCopy& copy) { return copy.mask == 0; });
+  drop_landed(w);
   return Flow::next;
 }
 
@@ -133,7 +164,7 @@ Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
 
 void land_copies(Warp& w, std::uint32_t mask) {
   for (PendingCopy& copy : w.pending_copies) complete(w, copy, copy.mask & mask);
-  std::erase_if(w.pending_copies, [](const PendingCopy& copy) { return copy.mask == 0; });
+  drop_landed(w);
 }
 
 Handler select_async(ptx::Exec exec) {

@@ -1,10 +1,12 @@
 // Instructions of many registers: matrix products and their loads, textures and surfaces.
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 
 #include "emulator/decoder.h"
 #include "emulator/matrix_ops.h"
 #include "emulator/matrix_shape.h"
+#include "emulator/matrix_sparse.h"
 #include "emulator/texture_ops.h"
 #include "emulator/wgmma_ops.h"
 
@@ -40,6 +42,9 @@ void Decoder::decode_matrix(Op& op, const ptx::Instruction& in, Exec exec) {
     op.bytes = static_cast<std::uint8_t>(counts[0]);
     op.wide = static_cast<std::uint8_t>(counts[1]);
     op.flags = static_cast<std::uint8_t>(counts[2]);
+    const MatrixShape shape = matrix_shape(in);
+    const std::size_t tiles = std::size_t{std::max(1u, shape.n / 8)} * std::max(1u, shape.m / 16);
+    if (!is_sparse(in)) op.immediate = writes_at_once(list, counts[0], counts[1] + counts[2], tiles) ? 1 : 0;
   }
   op.run = select_matrix(in, exec);
 }

@@ -128,8 +128,7 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
   const std::uint32_t chunks = std::max(1u, shape.k / (4 * elements_per_register(types.a)));
   const std::uint32_t per_c = tile.halves * 2 / elements_per_register(types.c), per_d = tile.halves * 2 / elements_per_register(types.d);
   const std::uint32_t across = shape.n / 8, down = shape.m <= 16 ? 1 : shape.m / 16;
-  // Results wait until every tile has read its fragments: D's registers may be theirs. One tile writes after it has read.
-  const bool waits = down * across > 1;
+  const bool waits = op.immediate == 0;   // results wait until every tile has read its fragments
   const std::size_t slot_bytes = in.type == Type::f64 ? kWideSlot : kNarrowSlot;
   alignas(64) std::byte results[16][kWideSlot];
   std::byte* d[16];
@@ -205,6 +204,17 @@ Flow run_mma_quads(Warp& w, const Op& op, std::uint32_t mask) {
 }
 
 }  // namespace
+
+bool writes_at_once(const std::vector<Ref>& list, std::size_t of_d, std::size_t of_a_and_b, std::size_t tiles) {
+  if (tiles <= 1) return true;
+  const std::size_t first_c = of_d + of_a_and_b, of_c = list.size() - first_c;
+  for (std::size_t d = 0; d < of_d; ++d)
+    for (std::size_t other = of_d; other < list.size(); ++other) {
+      if (list[other].bank != list[d].bank || list[other].offset != list[d].offset) continue;
+      if (other < first_c || (other - first_c) * tiles / of_c != d * tiles / of_d) return false;
+    }
+  return true;
+}
 
 bool is_matrix(Exec exec) {
   return exec == Exec::ldmatrix || exec == Exec::stmatrix || exec == Exec::movmatrix || exec == Exec::mma || exec == Exec::wmma_load || exec == Exec::wmma_store || exec == Exec::wmma_mma;

@@ -3,9 +3,12 @@
 //   r[0]    the address, as for ld and st (+ immediate, flags kWideAddress)
 //   r[2]    wmma's stride, r[4] a slot with all ones
 //   target  MatrixShape::packed()
+//   immediate  mma without sparsity, and wmma: 1 when no tile's D is another one's operand (writes_at_once)
 //   bytes   registers of the first operand with registers; mma: of D
 //   wide    of A (mma), and flags of B; wmma loads and stores: 1 by rows, + 2 x Fragment
 #pragma once
+
+#include <vector>
 
 #include "emulator/handlers.h"
 
@@ -14,5 +17,8 @@ namespace kforge::emulator {
 bool is_matrix(ptx::Exec exec);
 // All null: not executed.
 Handlers select_matrix(const ptx::Instruction& instruction, ptx::Exec exec);
+
+// Whether D's registers, each the next of `list`, are no other tile's operands: A's and B's come next, then C's. A tile writes when it has read.
+bool writes_at_once(const std::vector<Ref>& list, std::size_t of_d, std::size_t of_a_and_b, std::size_t tiles);
 
 }  // namespace kforge::emulator
