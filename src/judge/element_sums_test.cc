@@ -1,5 +1,6 @@
 // Stretches that are summed at once give what element by element gives, and say so when something stands out.
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -49,6 +50,24 @@ TEST(ElementSums, AreThoseOfTheElements) {
     EXPECT_NEAR(sums.dot, dot, 1e-10);
     EXPECT_EQ(sums.largest_error, largest);
   }
+}
+
+TEST(ElementSums, AreTheSameToTheLastBitFourAtATime) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t n : {1u, 3u, 4u, 7u, 256u, 1001u})
+    for (const bool strange : {false, true}) {
+      Values v = close_values(n);
+      if (strange) {
+        v.out[n / 2] = nan;
+        v.reference[n - 1] = 1e300;
+      }
+      const ElementSums wide = sum_elements(v.bytes().data(), v.reference, kWide), narrow = sum_elements(v.bytes().data(), v.reference, kWide, false);
+      EXPECT_EQ(std::memcmp(&wide.error, &narrow.error, sizeof wide - offsetof(ElementSums, error)), 0) << n << ' ' << strange;
+      EXPECT_EQ(wide.plain, narrow.plain);
+      const ReferenceSums all = sum_references(v.reference, kAll), one = sum_references(v.reference, kAll, false);
+      EXPECT_EQ(std::memcmp(&all.squares, &one.squares, sizeof all - offsetof(ReferenceSums, squares)), 0) << n << ' ' << strange;
+      EXPECT_EQ(all.plain, one.plain);
+    }
 }
 
 TEST(ElementSums, WhatStandsOutIsSeenAtEachPlace) {

@@ -6,7 +6,6 @@
 // ("for_statement", "condition"). Trees come from text that may be wrong: a part that does not parse has has_error().
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,11 +17,13 @@
 
 namespace kforge::syntax {
 
+struct ParsedText;
+
 class Node {
  public:
   Node() = default;
-  explicit operator bool() const { return id_ != nullptr; }
-  bool operator==(const Node& other) const { return id_ == other.id_ && tree_ == other.tree_; }
+  explicit operator bool() const { return text_ != nullptr; }
+  bool operator==(const Node& other) const = default;
 
   std::string_view kind() const;
   bool is(std::string_view wanted) const { return kind() == wanted; }
@@ -45,15 +46,14 @@ class Node {
 
  private:
   friend class Tree;
-  std::array<std::uint32_t, 4> context_{};
-  const void* id_ = nullptr;
-  const void* tree_ = nullptr;
-  const std::string* source_ = nullptr;
-  template <class Raw> Raw raw() const;
-  template <class Raw> Node wrap(const Raw& raw) const;
+  friend std::vector<Node> descendants(const Node& root);
+  Node(const ParsedText* text, std::uint32_t index) : text_(text), index_(index) {}
+  Node sibling(int step) const;
+  const ParsedText* text_ = nullptr;
+  std::uint32_t index_ = 0;
 };
 
-// All nodes below and including `root`, in order of the text; comments included.
+// All nodes below and including `root`, in order of the text; comments left out.
 std::vector<Node> descendants(const Node& root);
 std::vector<Node> find_all(const Node& root, std::string_view kind);
 
@@ -63,12 +63,11 @@ class Tree {
   // Errors: as load_grammar; failed (the parser gave up); unsupported (more than 60,000 words and signs).
   static Expected<Tree> parse(std::string source);
   Node root() const;
-  const std::string& source() const { return *source_; }
+  const std::string& source() const;   // REQUIRES: made by parse
   std::size_t errors() const;  // places that do not parse, or where a token is missing
 
  private:
-  std::shared_ptr<void> tree_;
-  std::shared_ptr<const std::string> source_;
+  std::shared_ptr<const ParsedText> text_;
 };
 
 // Replacements of disjoint ranges of one text, made all at once.
