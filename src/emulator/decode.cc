@@ -9,6 +9,7 @@
 #include "emulator/barrier_map.h"
 #include "emulator/handlers.h"
 #include "emulator/matrix_ops.h"
+#include "emulator/guesses.h"
 #include "emulator/polls.h"
 #include "emulator/registers.h"
 #include "emulator/source_lines.h"
@@ -73,6 +74,7 @@ Expected<std::unique_ptr<Kernel>> Decoder::run() {
     const FlowGraph graph = flow_graph(*kernel_, code);
     complete_locations(*kernel_, code, graph);
     mark_polls(*kernel_, code, graph);
+    mark_guesses(*kernel_, code);
   }
   watch_barriers(*kernel_);
   fill_info();

@@ -131,6 +131,7 @@ void RaceDetector::barrier_arrive(BlockRaces* block, std::uint32_t barrier, std:
 void RaceDetector::named_barrier_complete(BlockRaces* block, std::uint32_t barrier, std::span<const std::uint32_t> waited) {
   engine_->named_barrier_complete(block, barrier, waited);
 }
+void RaceDetector::shuffle(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) { engine_->shuffle(block, warp, mask); }
 void RaceDetector::warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) { engine_->warp_sync(block, warp, mask); }
 void RaceDetector::fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) {
   engine_->fence(block, warp, mask, scope);

@@ -161,6 +161,8 @@ class RaceDetector {
 
   // bar.warp.sync completed. `mask`: the lanes that the instruction names (exited ones may be included).
   void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask);
+  // A shuffle orders nothing, but what one lane has acquired from other warps the others have with its value: cooperative groups wait so.
+  void shuffle(BlockRaces* block, std::uint32_t warp, std::uint32_t mask);
   // membar and fence (any order): scope cta, cluster, gpu or sys.
   void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope);
 

@@ -37,6 +37,7 @@ class ClockEngine final : public RaceEngine {
   void barrier_arrive(BlockRaces*, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) override;
   void named_barrier_complete(BlockRaces*, std::uint32_t barrier, std::span<const std::uint32_t> waited) override;
   void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) override;
+  void shuffle(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) override;
   void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) override;
   void release(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
   void acquire(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;

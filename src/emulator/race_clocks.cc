@@ -148,6 +148,22 @@ void ClockEngine::warp_sync(BlockRaces* handle, std::uint32_t warp, std::uint32_
   ++now_;
 }
 
+void ClockEngine::shuffle(BlockRaces* handle, std::uint32_t warp, std::uint32_t mask) {
+  ClockBlock& block = of(handle);
+  Knowledge acquired;
+  bool alike = true;
+  const Knowledge* last = nullptr;
+  for_lanes(mask, [&](std::uint32_t lane) {
+    const Knowledge& known = thread(block, warp, lane).foreign;
+    if (last != nullptr && last->same_as(known)) return;
+    alike = last == nullptr;
+    acquired.join(known);
+    last = &known;
+  });
+  if (alike) return;
+  for_lanes(mask, [&](std::uint32_t lane) { thread(block, warp, lane).foreign = acquired; });
+}
+
 void ClockEngine::fence(BlockRaces* handle, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) {
   ClockBlock& block = of(handle);
   block.fences = true;

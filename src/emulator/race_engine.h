@@ -219,6 +219,7 @@ class RaceEngine {
   virtual void barrier_arrive(BlockRaces*, std::uint32_t barrier, std::uint32_t warp, std::uint32_t mask) = 0;
   virtual void named_barrier_complete(BlockRaces*, std::uint32_t barrier, std::span<const std::uint32_t> waited) = 0;
   virtual void warp_sync(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) = 0;
+  virtual void shuffle(BlockRaces*, std::uint32_t, std::uint32_t) {}
   virtual void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) = 0;
   virtual void release(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) = 0;
   virtual void acquire(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) = 0;

@@ -269,6 +269,19 @@ TEST(BarrierObjects, ArriveReleasesAndWaitAcquires) {
   EXPECT_EQ(trace.faults(), 1u);
 }
 
+TEST(BarrierObjects, AShuffleHandsOnWhatALaneAcquiredAndNothingElse) {
+  RaceTrace trace(kClocks, 1, 64);
+  trace.warp(store(), 0, 4);
+  trace.detector.release(trace.block(0), 0, ~0u, 77, Scope::cta);
+  trace.detector.acquire(trace.block(0), 1, 1, 77, Scope::cta);
+  trace.one(store(), 33, 4 * 64);
+  trace.detector.shuffle(trace.block(0), 1, ~0u);
+  trace.one(load(), 60, 8);
+  EXPECT_TRUE(trace.races().empty());
+  trace.one(load(), 61, 4 * 64);   // what another lane of its own warp wrote
+  EXPECT_EQ(trace.faults(), 1u);
+}
+
 TEST(AtomicRefs, OrderWithinABlockThroughSharedMemory) {
   RaceTrace trace(kClocks, 1, 64);
   trace.one(store(), 0, 64);

@@ -70,6 +70,7 @@ bool is_uniform(const std::byte* slot, U mask) {
 // shfl: r[0] d, r[1] a, r[2] b, r[3] c, r[4] member mask, r[5] p (flags bit 5).
 Flow run_shfl(Warp& w, const Op& op, U mask) {
   if (!gather_lanes(w, op, mask, w.at(op.r[4]))) return Flow::regroup;
+  if (w.launch->safety) w.launch->races->shuffle(w.block->races, w.index, mask);
   const std::byte* a = w.at(op.r[1]);
   const std::byte* b = w.at(op.r[2]);
   const std::byte* c = w.at(op.r[3]);
