@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "emulator/access.h"
 #include "emulator/formats.h"
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
 #include "emulator/store_notes.h"
+#include "emulator/team.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -204,6 +206,7 @@ struct Atomic {
       if constexpr (kSafety || kProfile) mark_stored_bytes(*allocation, part);
       if constexpr (kProfile) note_store(w, op, *allocation, part);
       if constexpr (kSafety) atomic_global_shadow(w, op, *allocation, part);
+      const std::unique_lock<std::mutex> alone = w.launch->team != nullptr ? std::unique_lock(w.launch->team->atomics) : std::unique_lock<std::mutex>();
       const std::uint32_t wrote = perform(w, op, window, part, true);
       if constexpr (kSafety) tell_races(w, op, window, part, wrote);
       rest &= ~part.mask;

@@ -56,6 +56,8 @@ class ViolationLog {
  public:
   // The entry to fill in when this is the first of its kind; null otherwise (the count was raised).
   evidence::Violation* add(std::string_view contract, std::string_view kind, const std::string& kernel, std::uint32_t location);
+  // Takes over what another log has.
+  void adopt(ViolationLog& other);
   std::vector<evidence::Violation> take();
   const std::vector<evidence::Violation>& all() const { return violations_; }
   bool empty() const { return violations_.empty(); }

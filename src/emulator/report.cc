@@ -20,6 +20,15 @@ evidence::Violation* ViolationLog::add(std::string_view contract, std::string_vi
   return &violation;
 }
 
+void ViolationLog::adopt(ViolationLog& other) {
+  for (const auto& [key, index] : other.index_) {
+    const auto [entry, is_new] = index_.try_emplace(key, violations_.size());
+    if (is_new) violations_.push_back(std::move(other.violations_[index]));
+    else violations_[entry->second].count += other.violations_[index].count;
+  }
+  other.take();
+}
+
 std::vector<evidence::Violation> ViolationLog::take() {
   index_.clear();
   return std::exchange(violations_, {});

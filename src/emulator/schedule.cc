@@ -192,7 +192,7 @@ class Grid {
   // A worker's findings end the team: the blocks run again one after the other.
   bool team_stopped() {
     if (launch_.team == nullptr) return false;
-    if (!launch_.violations->empty() || !launch_.origins->empty()) launch_.team->stop = true;
+    if (launch_.team->keeps_memory && (!launch_.violations->empty() || !launch_.origins->empty())) launch_.team->stop = true;
     return launch_.team->stop;
   }
 
@@ -241,6 +241,7 @@ class Grid {
 constexpr std::uint64_t kTrialBlocks = 2;                 // tell how long the others will take
 constexpr double kLeastSeconds = 0.005;                   // of one core: for less a team is not called together
 constexpr double kMostSaved = 1e9;                        // bytes
+constexpr double kWorthSaving = 20;                       // times what saving costs: below, launches without observers go without
 constexpr double kBytesPerSecond = 2e9;                   // of saving memory, and putting it back
 
 // The rest of the grid on several cores, when it is worth it. True: done, or the limit was reached.
@@ -253,8 +254,10 @@ bool run_with_team(Launch& launch, const ScheduleOptions& options, Grid& grid) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double rest = seconds / static_cast<double>(first) * static_cast<double>(grid.total() - first);
   const auto saved = static_cast<double>(bytes_to_save(launch));
-  if (rest < kLeastSeconds || rest < 2 * saved / kBytesPerSecond || saved > kMostSaved) return false;
-  const TeamOutcome outcome = run_team(launch, options.workers, [&](Launch& own, std::uint32_t worker, std::uint32_t workers) {
+  const double cost = 2 * saved / kBytesPerSecond;
+  const bool keeps_memory = launch.safety || launch.profile || (saved <= kMostSaved && rest >= kWorthSaving * cost);
+  if (rest < kLeastSeconds || (keeps_memory && (rest < cost || saved > kMostSaved))) return false;
+  const TeamOutcome outcome = run_team(launch, options.workers, keeps_memory, [&](Launch& own, std::uint32_t worker, std::uint32_t workers) {
     Grid share(own, options);
     share.take_share(first, worker, workers);
     share.run();

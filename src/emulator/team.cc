@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -30,7 +31,27 @@ bool reads_clock(const ptx::Instruction& in) {
   return false;
 }
 
-bool is_independent(const Op& op) {
+using RegisterSet = std::set<std::pair<std::uint32_t, ptx::RegisterId>>;   // by function
+
+RegisterSet read_registers(const Kernel& kernel) {
+  RegisterSet found;
+  for (const FunctionCode& function : kernel.functions)
+    for (std::uint32_t pc = function.entry; pc < function.end; ++pc)
+      visit_registers(*kernel.code[pc].source, [&](ptx::RegisterId r, bool result) { if (!result) found.emplace(function.index, r); });
+  return found;
+}
+
+// An atomic that gives the same in whatever order it comes, and tells nobody what was there before.
+bool is_commutative(const ptx::Instruction& in, std::uint32_t function, const RegisterSet& read) {
+  using ptx::AtomOp;
+  const AtomOp how = in.mods.atom_op;
+  const bool is_known = how == AtomOp::add || how == AtomOp::min || how == AtomOp::max || how == AtomOp::and_ || how == AtomOp::or_ || how == AtomOp::xor_;
+  const bool relaxed = in.mods.order == ptx::Order::none || in.mods.order == ptx::Order::weak || in.mods.order == ptx::Order::relaxed;
+  if (!is_known || !relaxed || ptx::is_float(in.type) || in.type == ptx::Type::b128) return false;
+  return family(in) == Exec::red || (in.operands[0].elements.empty() && !read.contains({function, in.operands[0].reg}));
+}
+
+bool is_independent(const Op& op, std::uint32_t function, const RegisterSet* read) {
   const ptx::Instruction& in = *op.source;
   if (in.form >= ptx::instruction_table().size()) return true;
   const std::string_view opcode = ptx::instruction_table()[in.form].opcode;
@@ -40,6 +61,7 @@ bool is_independent(const Op& op) {
   const bool in_block = in.mods.space == ptx::Space::shared || in.mods.space == ptx::Space::local || in.mods.space == ptx::Space::param;
   const bool atomic = exec == Exec::atom || exec == Exec::red || (exec == Exec::cp_async_bulk && in.mods.atom_op != ptx::AtomOp::none);
   const bool strong = in.mods.order != ptx::Order::none && in.mods.order != ptx::Order::weak;
+  if (atomic && !in_block && read != nullptr && (exec == Exec::atom || exec == Exec::red) && is_commutative(in, function, *read)) return true;
   if ((atomic || strong) && !in_block) return false;
   if (exec == Exec::call && (op.call == nullptr || op.call->intrinsic != 0 || op.call->indirect)) return false;
   return exec != Exec::barrier_cluster && exec != Exec::nanosleep && !reads_clock(in);
@@ -199,10 +221,11 @@ void add(Launch& to, Launch& from) {
   to.stores += from.stores;
   for (std::size_t k = 0; k < to.ops.size(); ++k) add(to.ops[k], from.ops[k]);
   for (std::size_t k = 0; k < to.segment_runs.size(); ++k) to.segment_runs[k] += from.segment_runs[k];
-  if (from.status == LaunchStatus::limit) {
+  if (from.failed() && !to.failed()) {
     to.status = from.status;
     to.detail = from.detail;
   }
+  to.violations->adopt(*from.violations);
 }
 
 bool share_bytes(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {
@@ -220,7 +243,13 @@ bool has_independent_blocks(const Launch& launch) {
   const Kernel& kernel = *launch.kernel;
   for (const FunctionCode& function : kernel.functions)
     if (!function.undefined_at_entry.empty()) return false;
-  return launch.cluster.count() <= 1 && std::all_of(kernel.code.begin(), kernel.code.end(), is_independent);
+  if (launch.cluster.count() > 1) return false;
+  const bool observed = launch.safety || launch.profile;
+  const RegisterSet read = observed ? RegisterSet{} : read_registers(kernel);
+  return std::all_of(kernel.functions.begin(), kernel.functions.end(), [&](const FunctionCode& function) {
+    return std::all_of(kernel.code.begin() + function.entry, kernel.code.begin() + function.end,
+                       [&](const Op& op) { return is_independent(op, function.index, observed ? nullptr : &read); });
+  });
 }
 
 std::uint64_t bytes_to_save(const Launch& launch) {
@@ -230,10 +259,12 @@ std::uint64_t bytes_to_save(const Launch& launch) {
   return bytes;
 }
 
-TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<void(Launch&, std::uint32_t, std::uint32_t)>& run_blocks) {
+TeamOutcome run_team(Launch& launch, std::uint32_t count, bool keeps_memory, const std::function<void(Launch&, std::uint32_t, std::uint32_t)>& run_blocks) {
   count = std::min(count, kMostWorkers);
-  std::vector<SavedAllocation> saved = save(launch);
+  std::vector<SavedAllocation> saved;
+  if (keeps_memory) saved = save(launch);
   Team team;
+  team.keeps_memory = keeps_memory;
   team.instructions = launch.thread_instructions;
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -242,7 +273,7 @@ TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<vo
   }
   const auto work = [&](std::uint32_t k) {
     run_blocks(workers[k]->launch, k, count);
-    if (workers[k]->launch.failed() || !workers[k]->clean()) team.stop = true;
+    if (workers[k]->launch.failed() || (keeps_memory && !workers[k]->clean())) team.stop = true;
   };
   std::vector<std::thread> threads;
   std::uint32_t started = 1;
@@ -253,7 +284,7 @@ TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<vo
   work(0);
   for (std::uint32_t k = started; k < count; ++k) work(k);
   for (std::thread& thread : threads) thread.join();
-  const bool clean = std::all_of(workers.begin(), workers.end(), [](const auto& worker) { return worker->clean(); }) && !(launch.safety && share_bytes(launch, workers));
+  const bool clean = !keeps_memory || (std::all_of(workers.begin(), workers.end(), [](const auto& worker) { return worker->clean(); }) && !(launch.safety && share_bytes(launch, workers)));
   for (const auto& worker : workers)
     if (launch.safety) worker->races.end_launch();
   if (!clean) {
@@ -262,7 +293,7 @@ TeamOutcome run_team(Launch& launch, std::uint32_t count, const std::function<vo
   }
   give_back(saved);
   for (const auto& worker : workers) add(launch, worker->launch);
-  return launch.failed() ? TeamOutcome::limit : TeamOutcome::clean;
+  return !launch.failed() ? TeamOutcome::clean : launch.status == LaunchStatus::limit ? TeamOutcome::limit : TeamOutcome::failed;
 }
 
 }  // namespace kforge::emulator
