@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "emulator/access.h"
@@ -137,10 +138,28 @@ void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
   copy.mask &= ~lanes;
 }
 
+// A pipeline always has some in flight: moving those is more than passing by the landed ones.
 void drop_landed(Warp& w) {
+  constexpr std::size_t kMost = 32;
   const auto landed = [](const PendingCopy& copy) { return copy.mask == 0; };
   if (std::all_of(w.pending_copies.begin(), w.pending_copies.end(), landed)) w.pending_copies.clear();   // keeps its room
-  else std::erase_if(w.pending_copies, landed);
+  else if (w.pending_copies.size() > kMost) std::erase_if(w.pending_copies, landed);
+}
+
+using Groups = std::array<std::uint32_t, 32>;
+
+bool are_alike(const Groups& groups) {
+  std::uint32_t difference = 0;
+  for (const std::uint32_t group : groups) difference |= group ^ groups[0];
+  return difference == 0;
+}
+
+// Lanes whose copy is of a group with more than `in_flight` committed after it; groups are counted one by one, so that differences do not wrap.
+std::uint32_t due_lanes(const Groups& committed, bool committed_alike, const Groups& of_copy, std::uint32_t in_flight) {
+  if (committed_alike && are_alike(of_copy)) return committed[0] - of_copy[0] > in_flight ? kFullMask : 0;
+  std::uint32_t due = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) due |= static_cast<std::uint32_t>(committed[i] - of_copy[i] > in_flight) << i;
+  return due;
 }
 
 Flow run_commit(Warp& w, const Op&, std::uint32_t mask) {
@@ -151,11 +170,9 @@ Flow run_commit(Warp& w, const Op&, std::uint32_t mask) {
 // immediate: groups that may stay in flight; -1: none, copies of no group included.
 Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
   const auto in_flight = static_cast<std::uint32_t>(std::max<std::int64_t>(op.immediate, 0));
-  for (PendingCopy& copy : w.pending_copies) {
-    std::uint32_t due = 0;   // groups are counted one by one: their difference does not wrap
-    for (std::uint32_t i = 0; i < 32; ++i) due |= static_cast<std::uint32_t>(w.async_groups[i] - copy.group[i] > in_flight) << i;
-    complete(w, copy, copy.mask & mask & (op.immediate < 0 ? kFullMask : due));
-  }
+  const bool alike = are_alike(w.async_groups);
+  for (PendingCopy& copy : w.pending_copies)
+    if (copy.mask != 0) complete(w, copy, copy.mask & mask & (op.immediate < 0 ? kFullMask : due_lanes(w.async_groups, alike, copy.group, in_flight)));
   drop_landed(w);
   return Flow::next;
 }
