@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <map>
 
 #include "base/clock.h"
@@ -32,6 +33,16 @@ std::size_t start_of_marker(std::string_view text, const std::string& file) {
   if (named == std::string_view::npos) return named;
   const std::size_t newline = text.rfind('\n', named);
   return newline == std::string_view::npos ? 0 : newline + 1;
+}
+
+// Everything of a scratch file from `at` on becomes `tail`.
+bool replace_tail(const fs::path& path, std::size_t at, std::string_view tail) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(at));
+  if (!file.write(tail.data(), static_cast<std::streamsize>(tail.size())).flush().good()) return false;
+  std::error_code error;
+  fs::resize_file(path, at + tail.size(), error);
+  return !error;
 }
 
 // One build on its way through the steps: what is left of the limits, what the tools said.
@@ -153,23 +164,23 @@ class CompileServer::Pipeline {
     for (const Text& text : {Text{*device_text_, steps_.preprocess_device, device_start_, device_, steps_.cicc}, Text{*host_text_, steps_.preprocess_host, host_start_, host_, steps_.cudafe}}) {
       const std::string name = option_value(text.command, "-o");
       if (!serve(passage, "preprocessor", text.server, source)) return false;
-      auto made = read_file(passage.folder / name, kTextBytes);
+      const auto made = read_file(passage.folder / name, kTextBytes);
       if (!made) return false;
       const std::size_t own = start_of_marker(*made, kind_.placeholder);
-      if (own == std::string::npos || !begin_next(text.start, text.next, text.next_command, name, made->substr(0, own))) return false;
-      std::string rest = replace_all(made->substr(own), kind_.placeholder, source);
+      if (own == std::string::npos || !begin_next(text.start, text.next, text.next_command, name, std::string_view(*made).substr(0, own))) return false;
+      const std::string rest = replace_all(made->substr(own), kind_.placeholder, source);
       for (std::string& file : marked_files(rest)) files_read.push_back(std::move(file));
-      if (!write_scratch(passage.folder / name, text.start + rest)) return false;
+      if (!replace_tail(passage.folder / name, own, rest)) return false;   // what comes before is what the compilers have read
     }
     return true;
   }
 
   // Starts the compiler that reads the text, up to where it is always the same.
-  bool begin_next(std::string& kept, std::unique_ptr<ForkServer>& server, const Command& command, const std::string& name, std::string start_text) {
+  bool begin_next(std::string& kept, std::unique_ptr<ForkServer>& server, const Command& command, const std::string& name, std::string_view start_text) {
     const std::lock_guard lock(mutex_);
     if (server) return start_text == kept;
     if (!usable_ || !user_files(marked_files(start_text), folder_->path(), kind_.system_folders).empty()) return usable_ = false;   // a file of the user's may change
-    kept = std::move(start_text);
+    kept = start_text;
     return usable_ = std::count(command.begin(), command.end(), name) == 1 && write_scratch(folder_->path() / name, kept) && start(server, command, {name, kept.size()});
   }
 
