@@ -25,8 +25,13 @@ Expected<std::string> text_of(const std::string& name) {
   return text;
 }
 
-Expected<Document> parse(const std::string& text, const std::string& file) {
+Expected<Document> parse(const std::string& text, const std::string& file, std::vector<KernelFigures>* figures) {
   auto run = read_run(text, file);
+  if (run && figures) {
+    auto counted = read_figures(text, file);
+    if (!counted) return Unexpected(counted.error());
+    *figures = std::move(*counted);
+  }
   if (run) return Document(std::move(*run));
   if (run.error().message.find("'schema'") == std::string::npos) return Unexpected(run.error());
   auto verdict = read_verdict(text, file);
@@ -37,7 +42,7 @@ Expected<Document> parse(const std::string& text, const std::string& file) {
 
 }  // namespace
 
-Expected<Document> read_document(const std::string& name, const std::string& store) {
+Expected<Document> read_document(const std::string& name, const std::string& store, std::vector<KernelFigures>* figures) {
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(name, ignored) || std::filesystem::is_fifo(name, ignored) || std::filesystem::is_character_file(name, ignored);
   if (name != "-" && !is_file) {
@@ -47,11 +52,16 @@ Expected<Document> read_document(const std::string& name, const std::string& sto
                   "kforge check TASK CANDIDATE --json writes a verdict, kforge runs lists the runs");
     auto run = load_run(store, name);
     if (!run) return Unexpected(run.error());
+    if (figures) {
+      auto counted = load_figures(store, run->id);
+      if (!counted) return Unexpected(counted.error());
+      *figures = std::move(*counted);
+    }
     return Document(std::move(*run));
   }
   const auto text = text_of(name);
   if (!text) return Unexpected(text.error());
-  return parse(*text, name == "-" ? "stdin" : name);
+  return parse(*text, name == "-" ? "stdin" : name, figures);
 }
 
 Expected<RunRecord> read_run_document(const std::string& name, const std::string& store) {

@@ -15,31 +15,26 @@
 namespace kforge::cli {
 namespace {
 
+using Figures = std::vector<KernelFigures>;
+
 struct Form {
   std::string_view name;
-  std::string (*of_run)(const RunRecord&);
+  std::string (*of_run)(const RunRecord&, const Figures&);
   std::string (*of_verdict)(const Verdict&);
 };
 constexpr Form kForms[] = {
-    {"markdown", to_markdown, to_markdown}, {"json", to_json, to_json}, {"junit", to_junit, to_junit}, {"sarif", to_sarif, to_sarif}, {"html", to_html, to_html},
+    {"markdown", to_markdown, to_markdown}, {"json", to_json, to_json}, {"html", to_html, to_html},
+    {"junit", [](const RunRecord& run, const Figures&) { return to_junit(run); }, to_junit}, {"sarif", [](const RunRecord& run, const Figures&) { return to_sarif(run); }, to_sarif},
 };
 
-// A run of the store has its figures there; one that was read from a document has none.
-Expected<std::string> page_of(const RunRecord& run, const std::string& store) {
-  if (run.folder.empty()) return to_html(run);
-  const auto figures = load_figures(store, run.id);
-  if (!figures) return Unexpected(figures.error());
-  return to_html(run, *figures);
-}
-
-std::string rendered(const Document& document, const ReportArguments& arguments) {
+std::string rendered(const Document& document, const Figures& figures, const ReportArguments& arguments) {
   TextOptions text;
   text.colour = arguments.output.empty() && wants_colour(STDOUT_FILENO);
   text.all_cases = arguments.all;
   return std::visit([&](const auto& value) -> std::string {
     for (const Form& form : kForms) {
       if (form.name != arguments.format) continue;
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, RunRecord>) return form.of_run(value);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, RunRecord>) return form.of_run(value, figures);
       else return form.of_verdict(value);
     }
     return to_text(value, text);
@@ -49,12 +44,10 @@ std::string rendered(const Document& document, const ReportArguments& arguments)
 }  // namespace
 
 int run(const ReportArguments& arguments) {
-  const auto document = read_document(arguments.run, arguments.store);
+  Figures figures;
+  const auto document = read_document(arguments.run, arguments.store, &figures);
   if (!document) return report_error(document.error());
-  const auto* shown = arguments.format == "html" ? std::get_if<RunRecord>(&*document) : nullptr;
-  const auto page = shown ? page_of(*shown, arguments.store) : Expected<std::string>(rendered(*document, arguments));
-  if (!page) return report_error(page.error());
-  const std::string& text = *page;
+  const std::string text = rendered(*document, figures, arguments);
   if (arguments.output.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;

@@ -49,7 +49,7 @@ class Loop {
       auto proposed = next_round();
       if (!proposed) return Unexpected(proposed.error());
       if (!*proposed) continue;   // exhausted or stopped: the rules say so
-      if (auto done = judge_pending(); !done) return done;
+      if (auto done = judge_pending(store::kSearch); !done) return done;
     }
     if (stop->outcome != "interrupted") {
       if (auto done = prove_winner(); !done) return done;
@@ -64,7 +64,7 @@ class Loop {
       if (auto added = journal_.add_round(s_.first, store::kSearch); !added) return added;
       journal_.row().baseline = s_.first.front().proposer == "memory" ? "" : s_.first.front().id;
     }
-    return judge_pending();       // of a resumed run: what was proposed and not judged
+    return judge_pending(store::kSearch);       // of a resumed run: what was proposed and not judged
   }
 
   // --- the situation
@@ -91,7 +91,7 @@ class Loop {
     }
     // The winner's verification and some ablations, on as many threads as there are.
     const double each = spent / std::max<double>(1, static_cast<double>(out.judged));
-    out.reserved_seconds = std::min(0.2 * s_.budget.seconds, each * (1 + 5 / static_cast<double>(std::max<std::size_t>(s_.jobs, 1))));
+    out.reserved_seconds = std::min(0.25 * s_.budget.seconds, each * (1 + 5 / static_cast<double>(std::max<std::size_t>(s_.jobs, 1))));
     if (best && best->standing.grade == Grade::accepted) {
       out.goal_met = true;        // of a task with a goal: the contract is required
       out.best_us = best->standing.us;
@@ -175,18 +175,28 @@ class Loop {
     return true;
   }
 
-  // Every candidate without a verdict, on `jobs` threads.
-  Expected<void> judge_pending() {
+  // The search begins no candidate in the time that is kept back, once there is a winner to be proven.
+  bool may_begin(std::string_view purpose, double reserved_seconds) {
+    if (out_of_time()) return false;
+    if (purpose != store::kSearch || seconds() < s_.budget.seconds - reserved_seconds) return true;
+    const std::lock_guard lock(mutex_);
+    const Entry* winner = journal_.winner();
+    return !winner || winner->candidate.id == journal_.row().baseline;
+  }
+
+  // Every candidate of that purpose without a verdict, on `jobs` threads.
+  Expected<void> judge_pending(std::string_view purpose) {
     std::vector<Entry*> pending;
     for (Entry& e : journal_.entries())
-      if (!e.judged) pending.push_back(&e);
+      if (!e.judged && e.purpose == purpose) pending.push_back(&e);
+    const double reserved = state().reserved_seconds;
     // Of this moment, whatever other threads find: equal runs try and prove the same.
     std::vector<double> worth;
     for (const Entry* entry : pending) worth.push_back(worth_us(*entry));
     std::atomic<std::size_t> next{0};
     std::optional<Error> error;
     const auto work = [&] {
-      for (std::size_t i = next++; i < pending.size() && !out_of_time(); i = next++) {
+      for (std::size_t i = next++; i < pending.size() && may_begin(purpose, reserved); i = next++) {
         if (auto done = judge_one(*pending[i], worth[i]); done) continue;
         else {
           const std::lock_guard lock(mutex_);
@@ -304,8 +314,8 @@ class Loop {
       if (!journal_.find(a.candidate.id) && known.insert(a.candidate.id).second) fresh.push_back(a.candidate);
     if (!fresh.empty() && !out_of_time()) {
       if (auto added = journal_.add_round(fresh, store::kAblation); !added) return added;
-      if (auto done = judge_pending(); !done) return done;
     }
+    if (auto done = judge_pending(store::kAblation); !done) return done;
     return s_.store->set_contributions(journal_.row().id, contributions(journal_, line, ablated));
   }
 

@@ -190,6 +190,13 @@ TEST_F(LoopTest, EndsWhenTheTimeIsSpent) {
   EXPECT_EQ(run.journal->row().outcome, "budget");
   EXPECT_LE(run.journal->row().seconds, 13);
   EXPECT_GT(run.journal->row().seconds, 5);
+  const Entry* winner = run.journal->winner();
+  ASSERT_TRUE(winner);
+  EXPECT_TRUE(winner->verified);
+  for (const Entry& e : run.journal->entries())
+    if (e.purpose == store::kSearch && e.judged) {
+      EXPECT_LE(e.started_s, 9.5) << "time is kept back for the proof and for taking moves back";
+    }
 }
 
 TEST_F(LoopTest, EndsAtTheFloorOfPhysics) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "kforge/profile.h"
 #include "kforge/run.h"
 #include "kforge/verdict.h"
 
@@ -10,6 +11,7 @@ namespace kforge::report {
 
 nlohmann::ordered_json verdict_json(const Verdict& verdict);
 nlohmann::ordered_json run_json(const RunRecord& run);
+nlohmann::ordered_json kernels_json(const std::vector<KernelFigures>& kernels);
 // Pretty-printed, ending in a newline; bytes that are not UTF-8 are replaced, never thrown.
 std::string dump(const nlohmann::ordered_json& json);
 

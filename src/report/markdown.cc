@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "kforge/figures.h"
 #include "kforge/report.h"
 #include "report/audit.h"
 #include "report/figures.h"
 #include "report/html.h"
+#include "report/line_figures.h"
 #include "report/story.h"
 
 namespace kforge {
@@ -50,6 +52,34 @@ std::string findings_text(const Verdict& verdict) {
     if (!f.rule.empty()) out += fmt::format("  - rule: {}\n", esc(f.rule));
   }
   return out;
+}
+
+// Lines that do a hundredth of the work of a kind, or are worth a look.
+std::string lines_table(const SourceFigures& figures, std::string_view source) {
+  constexpr double kShare = 0.01;
+  const auto texts = split_lines(source);
+  std::string rows;
+  for (const auto& [number, metrics] : figures.lines) {
+    if (number > texts.size()) continue;
+    std::string cells;
+    bool look = false, busy = false;
+    for (const LineColumn& column : line_columns()) {
+      const bool marked = column.worth_a_look(metrics, figures.all);
+      const std::string text = column.text(metrics, figures.all);
+      cells += marked ? fmt::format(" **{}** |", text) : fmt::format(" {} |", text);
+      look |= marked;
+    }
+    for (const auto& [name, count] : metrics)
+      if (const auto all = figures.all.find(name); all != figures.all.end()) busy |= static_cast<double>(count) >= kShare * static_cast<double>(all->second);
+    if (look || busy) rows += fmt::format("| {} |{} {} |\n", number, cells, esc(trim(texts[number - 1])));
+  }
+  if (rows.empty()) return "";
+  std::string heads = "| line |", rules = "|---|";
+  for (const LineColumn& column : line_columns()) {
+    heads += fmt::format(" {} |", column.head);
+    rules += "---|";
+  }
+  return heads + " source |\n" + rules + "---|\n" + rows;
 }
 
 std::string steps_text(const Verdict& verdict) {
@@ -127,14 +157,18 @@ std::string to_markdown(const Verdict& v) {
   return out;
 }
 
-std::string to_markdown(const RunRecord& run) {
+std::string to_markdown(const RunRecord& run) { return to_markdown(run, {}); }
+
+std::string to_markdown(const RunRecord& run, const std::vector<KernelFigures>& figures) {
   const Standing s = standing_of(run);
   std::string out = fmt::format("# {}: {}\n\n{} Forged for {}, judged on {}.\n\n{}", esc(run.task_name), esc(run.outcome), esc(run.outcome_why), esc(run.gpu), esc(run.device), standing_text(s));
   out += heading("How it came about", story(run)) + heading("What each step contributes", contributions(run));
   if (const TriedCandidate* shown = shown_of(run)) {
     const Verdict& v = shown->verdict;
     out += heading(shown == s.winner ? "Audit of the winner" : "Audit of the best candidate, which is not accepted", audit_table(v)) + heading("Five-step reading", steps_text(v));
-    out += heading("Findings", findings_text(v)) + heading("Unproven", unproven(v)) + heading("Source", code_block("cuda", shown->candidate.source));
+    out += heading("Findings", findings_text(v)) + heading("Unproven", unproven(v));
+    if (shown->candidate.id == run.best) out += heading("Where the time goes", lines_table(source_figures(figures, v.candidate), shown->candidate.source));
+    out += heading("Source", code_block("cuda", shown->candidate.source));
   }
   out += heading("All candidates", candidates(run));
   return out + fmt::format("\nRun {} of Kernel Forge {}, CUDA {}, started {}, seed {}, {}.\n", esc(run.id), esc(run.version), esc(run.toolkit), esc(run.started), run.seed, human_seconds(run.seconds));

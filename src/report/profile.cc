@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "evidence/metric.h"
+#include "report/json_parts.h"
 #include "report/line_figures.h"
 #include "report/style.h"
 
@@ -90,16 +91,20 @@ std::string to_text(const Profile& profile, const TextOptions& options) {
   return out + fmt::format("{} {} on {}: {}\n", name(verdict.status), printable(profile.candidate), printable(profile.device), printable(verdict.why));
 }
 
-std::string to_json(const Profile& profile) {
-  Json kernels = Json::array();
-  for (const KernelFigures& kernel : profile.kernels) {
+nlohmann::ordered_json report::kernels_json(const std::vector<KernelFigures>& kernels) {
+  Json out = Json::array();
+  for (const KernelFigures& kernel : kernels) {
     Json lines = Json::array();
     for (const LineFigures& line : kernel.lines) lines.push_back({{"file", line.file}, {"line", line.line}, {"metrics", metrics_json(line.metrics)}});
-    kernels.push_back({{"kernel", kernel.kernel}, {"mangled", kernel.mangled}, {"launches", kernel.launches}, {"shapes", kernel.shapes}, {"sampled", kernel.sampled}, {"source", kernel.source},
-                       {"metrics", metrics_json(kernel.metrics)}, {"lines", std::move(lines)}});
+    out.push_back({{"kernel", kernel.kernel}, {"mangled", kernel.mangled}, {"launches", kernel.launches}, {"shapes", kernel.shapes}, {"sampled", kernel.sampled}, {"source", kernel.source},
+                   {"metrics", metrics_json(kernel.metrics)}, {"lines", std::move(lines)}});
   }
+  return out;
+}
+
+std::string to_json(const Profile& profile) {
   const Json json = {{"schema", "kforge.profile/1"}, {"task", profile.task}, {"candidate", profile.candidate}, {"gpu", profile.gpu}, {"device", profile.device},
-                     {"status", name(profile.verdict.status)}, {"why", profile.verdict.why}, {"kernels", std::move(kernels)}};
+                     {"status", name(profile.verdict.status)}, {"why", profile.verdict.why}, {"kernels", report::kernels_json(profile.kernels)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

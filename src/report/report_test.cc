@@ -111,6 +111,22 @@ TEST(Report, SourceHasTheFiguresOfItsLinesAndMarksTheBadOnes) {
   RunRecord unproven = run;
   unproven.winner = unproven.best = "";
   EXPECT_THAT(to_html(unproven, figures), Not(HasSubstr("class=\"fs"))) << "the page shows another candidate's source";
+
+  const auto back = read_figures(to_json(run, figures), "run.json");
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(to_html(run, *back), page) << "a run that was read from JSON shows the same";
+  EXPECT_TRUE(read_figures(to_json(run), "run.json")->empty());
+  EXPECT_FALSE(read_figures(R"({"kernels": [{"lines": 3}]})", "run.json"));
+  EXPECT_THAT(to_markdown(run, figures), AllOf(HasSubstr("## Where the time goes"), HasSubstr("| 15 | 25.0% | 32.0 | 100.0% | **1.50x** |"), HasSubstr("| 17 | 75.0% | **10.0** |")));
+  EXPECT_THAT(to_markdown(run), Not(HasSubstr("Where the time goes")));
+}
+
+TEST(Report, DeadEndsAreReadBack) {
+  RunRecord run = report::sample_run();
+  run.dead_ends = {{"c1", "it is \"wrong\""}};
+  const auto back = read_run(to_json(run), "run.json");
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(back->dead_ends, run.dead_ends);
 }
 
 // A small checker of nesting: every opened element is closed in order, and attributes hold no stray quote or bracket.

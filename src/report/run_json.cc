@@ -65,10 +65,16 @@ Json report::run_json(const RunRecord& run) {
   return {{"schema", "kforge.run/1"}, {"id", run.id}, {"task", {{"name", run.task_name}, {"path", run.task_path}, {"text", run.task_text}}},
           {"gpu", run.gpu}, {"device", run.device}, {"version", run.version}, {"toolkit", run.toolkit}, {"started", run.started}, {"seconds", number(run.seconds)},
           {"seed", run.seed}, {"outcome", run.outcome}, {"outcome_why", run.outcome_why}, {"goal_met", run.goal_met}, {"baseline", run.baseline}, {"winner", run.winner}, {"best", run.best},
-          {"winners", run.winners}, {"contributions", list(run.contributions)}, {"costs", list(run.costs)},
+          {"winners", run.winners}, {"contributions", list(run.contributions)}, {"dead_ends", Json(run.dead_ends)}, {"costs", list(run.costs)},
           {"program", {{"total_us", number(run.program_total_us)}, {"share", number(run.program_share)}}}, {"plan", json(run.plan)}, {"tried", list(run.tried)}};
 }
 
 std::string to_json(const RunRecord& run) { return report::dump(report::run_json(run)); }
+
+std::string to_json(const RunRecord& run, const std::vector<KernelFigures>& figures) {
+  Json json = report::run_json(run);
+  if (!figures.empty()) json["kernels"] = report::kernels_json(figures);
+  return report::dump(json);
+}
 
 }  // namespace kforge

@@ -1,6 +1,7 @@
 // What run_json.cc wrote, read back.
 #include <nlohmann/json.hpp>
 
+#include "kforge/figures.h"
 #include "kforge/report.h"
 #include "report/read_parts.h"
 
@@ -113,6 +114,9 @@ void read_into(JsonReader& reader, RunRecord& run) {
   reader.read("winners", run.winners);
   read_list(reader, "contributions", run.contributions);
   read_list(reader, "costs", run.costs);
+  std::vector<std::pair<std::string, std::string>> dead_ends;
+  reader.read("dead_ends", dead_ends);
+  run.dead_ends.insert(dead_ends.begin(), dead_ends.end());
   reader.in_object("program", [&](JsonReader& program) {
     program.read("total_us", run.program_total_us);
     program.read("share", run.program_share);
@@ -121,7 +125,41 @@ void read_into(JsonReader& reader, RunRecord& run) {
   read_list(reader, "tried", run.tried);
 }
 
+void read_metrics(JsonReader& reader, MetricValues& out) {
+  std::map<std::string, std::int64_t> values;
+  reader.read("metrics", values);
+  for (const auto& [name, value] : values)
+    if (value > 0) out[name] = static_cast<std::uint64_t>(value);
+}
+
+void read_into(JsonReader& reader, LineFigures& line) {
+  reader.read("file", line.file);
+  reader.read("line", line.line);
+  read_metrics(reader, line.metrics);
+}
+
+void read_into(JsonReader& reader, KernelFigures& kernel) {
+  reader.read("kernel", kernel.kernel);
+  reader.read("mangled", kernel.mangled);
+  reader.read("launches", kernel.launches);
+  reader.read("shapes", kernel.shapes);
+  reader.read("sampled", kernel.sampled);
+  reader.read("source", kernel.source);
+  read_metrics(reader, kernel.metrics);
+  reader.in_array("lines", [&](JsonReader& line) { read_into(line, kernel.lines.emplace_back()); });
+}
+
 }  // namespace
+
+Expected<std::vector<KernelFigures>> read_figures(std::string_view json, const std::string& file) {
+  const auto parsed = report::parse_json(json, file);
+  if (!parsed) return Unexpected(parsed.error());
+  JsonReader reader(**parsed, file);
+  std::vector<KernelFigures> out;
+  reader.in_array("kernels", [&](JsonReader& kernel) { read_into(kernel, out.emplace_back()); });
+  if (auto done = reader.done(); !done) return Unexpected(done.error());
+  return out;
+}
 
 Expected<RunRecord> read_run(std::string_view json, const std::string& file) {
   const auto parsed = report::parse_json(json, file);
