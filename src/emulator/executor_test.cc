@@ -199,6 +199,29 @@ TEST(Executor, TheSeedSaysWhichBlocksAreSampled) {
     for (int part = 0; part < 10; ++part) EXPECT_EQ(std::accumulate(values.begin() + 10 * part, values.begin() + 10 * part + 10, 0), 1) << part;
 }
 
+// The more blocks are taken, the narrower are the parts from which they are drawn.
+TEST(Executor, NoSampledBlockRunsTwice) {
+  for (const std::uint64_t wanted : {34u, 51u, 67u, 99u, 100u})
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      TestDevice t;
+      t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; red.global.add.u32 [%rd7], 1; ret;");
+      t.device.set_seed(seed);
+      Allocation* x = t.buffer(std::vector<int>(100, 0));
+      std::vector<std::byte> parameters(20);
+      std::memcpy(parameters.data(), &x->base, 8);
+      LaunchRequest request;
+      request.kernel = t.device.find_kernel(t.module, "kernel");
+      request.grid = {100, 1, 1};
+      request.block = {1, 1, 1};
+      request.parameters = parameters;
+      request.sampled_blocks = wanted;
+      ASSERT_EQ(t.device.launch(request).status, LaunchStatus::ok);
+      const auto values = TestDevice::values<int>(x);
+      EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0), static_cast<int>(wanted));
+      EXPECT_EQ(*std::max_element(values.begin(), values.end()), 1) << wanted << " of 100, seed " << seed;
+    }
+}
+
 TEST(Executor, FaultsSayWhatWasTouched) {
   TestDevice t;
   t.load_body(kStart + "ld.global.u32 %r3, [%rd3]; st.global.u32 [%rd4], %r3; ret;");

@@ -94,7 +94,7 @@ class Grid {
     seed_ = options.seed;
     const std::uint64_t all = launch.grid.count();
     const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
-    step_ = static_cast<double>(all) / static_cast<double>(wanted);
+    all_ = all;
     total_ = end_ = wanted;
     youngest_first_ = seeded_ && options.seed % 2 == 0;
     target_ = options.cooperative ? static_cast<std::size_t>(total_) : youngest_first_ ? std::min(kReversedBlocks, resident_limit(launch)) : kResidentBlocks;
@@ -149,12 +149,15 @@ class Grid {
   }
 
  private:
-  // One block out of each of `total_` equal parts of the grid: the seed says which, so that a kernel cannot know the blocks that are looked at.
+  // One block out of each of `total_` parts of the grid, whose sizes differ by one at most: the seed says which, so that a kernel cannot know the blocks that are
+  // looked at. The parts have no block in common: no block runs twice.
   std::uint64_t block_at(std::uint64_t k) const {
-    if (step_ <= 1) return k;
-    const double within = seeded_ ? static_cast<double>(std::mt19937_64(seed_ + k)() >> 11) * 0x1p-53 : 0;
-    return static_cast<std::uint64_t>((static_cast<double>(k) + within) * step_);
+    if (total_ == all_) return k;
+    const std::uint64_t first = start_of_part(k), blocks = start_of_part(k + 1) - first;
+    return first + (seeded_ ? std::mt19937_64(seed_ + k)() % blocks : 0);
   }
+  // REQUIRES: fewer than 2^32 parts.
+  std::uint64_t start_of_part(std::uint64_t k) const { return k * (all_ / total_) + k * (all_ % total_) / total_; }
   void admit() {
     for (; blocks_.size() < target_ && next_ < end_; next_ += stride_) {
       std::unique_ptr<Block> used;
@@ -231,9 +234,8 @@ class Grid {
   std::mt19937_64 random_;
   bool seeded_ = false, youngest_first_ = false;
   std::uint64_t seed_ = 0;
-  std::uint64_t next_ = 0, end_ = 0, total_ = 0, stride_ = 1;
+  std::uint64_t next_ = 0, end_ = 0, total_ = 0, all_ = 0, stride_ = 1;
   std::uint64_t slept_ = 0;   // nanoseconds since something moved
-  double step_ = 1;
   std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;
   std::chrono::steady_clock::time_point start_;
 };
