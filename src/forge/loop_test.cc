@@ -185,6 +185,11 @@ TEST_F(LoopTest, EndsWhenTheTimeIsSpent) {
   double time = 0;
   run.setting.clock = [&] { return time; };
   run.before_verdict = [&] { time += 1; };
+  run.setting.judge = [&](const Candidate& candidate, const JudgeCall& call) {
+    auto made = run.judge(candidate, call);
+    if (made) made->judge_s = 1;
+    return made;
+  };
   run.setting.budget.seconds = 12;
   ASSERT_TRUE(run.go());
   EXPECT_EQ(run.journal->row().outcome, "budget");
