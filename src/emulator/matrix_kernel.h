@@ -29,8 +29,10 @@ struct MatrixTile {
 // what is left of a sum that cancels 2^-97 and more.
 inline constexpr std::int32_t kModerateLeast = 0x2d800000, kModerateSpan = 0x2b000000;
 
-// With what this machine does best.
-void multiply_tile(const MatrixTile& tile);
+// `tiles` with one A side by side, with what this machine does best: the registers of B, C and D of each follow those of the one before.
+void multiply_tiles(const MatrixTile& first, std::uint32_t tiles);
+// The tile `index` places on.
+MatrixTile tile_beside(const MatrixTile& first, std::uint32_t index);
 
 namespace baseline {
 void multiply_tile(const MatrixTile& tile);

@@ -136,15 +136,13 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
     d[i] = waits ? results[i] : w.at(op.list[i]);
     if (waits && mask != kFullMask) std::memcpy(results[i], registers[i], slot_bytes);
   }
-  for (std::uint32_t row = 0; row < down; ++row)
-    for (std::uint32_t column = 0; column < across; ++column) {
-      const std::uint32_t index = row * across + column;
-      tile.a = a + row * tile.halves * chunks;
-      tile.b = b + column * chunks;
-      tile.c = c + index * per_c;
-      tile.d = d + index * per_d;
-      multiply_tile(tile);
-    }
+  tile.b = b;
+  for (std::uint32_t row = 0; row < down; ++row) {
+    tile.a = a + row * tile.halves * chunks;
+    tile.c = c + row * across * per_c;
+    tile.d = d + row * across * per_d;
+    multiply_tiles(tile, across);
+  }
   for (std::uint32_t i = 0; waits && i < count_d; ++i) std::memcpy(w.at(op.list[i]), results[i], slot_bytes);
   return Flow::next;
 }

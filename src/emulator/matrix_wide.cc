@@ -53,12 +53,20 @@ inline __m512 element(Type type, __m512i bits, int e) {
   return _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32(-8192)));   // tf32: the low 13 bits are not looked at
 }
 
-void read(const MatrixTile& tile, Floats& x) {
-  const bool paired = tile.a_type != Type::tf32;   // a register's elements; else those of two registers
+// The register along K of a panel's element: one register's elements, or (tf32) those of two.
+inline std::size_t chunk_of(const MatrixTile& tile, std::size_t panel, std::size_t e) { return tile.a_type != Type::tf32 ? panel : 2 * panel + e; }
+
+void read_rows(const MatrixTile& tile, Floats& x) {
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e)
+      for (std::size_t g = 0; g < kMostGroups; ++g)
+        x.a[p][e][g] = g < x.groups ? element(tile.a_type, load(tile.a[tile.halves * chunk_of(tile, p, e) + g / 2], g % 2), static_cast<int>(e)) : _mm512_setzero_ps();
+}
+
+void read_columns(const MatrixTile& tile, Floats& x) {
   for (std::size_t p = 0; p < x.panels; ++p)
     for (std::size_t e = 0; e < 2; ++e) {
-      const std::size_t chunk = paired ? p : 2 * p + e;
-      for (std::size_t g = 0; g < x.groups; ++g) x.a[p][e][g] = element(tile.a_type, load(tile.a[tile.halves * chunk + g / 2], g % 2), static_cast<int>(e));
+      const std::size_t chunk = chunk_of(tile, p, e);
       for (std::size_t part = 0; part < 2; ++part) x.b[p][e][part] = element(tile.b_type, load(tile.b[chunk], part), static_cast<int>(e));
     }
   for (int lane = 0; lane < 4; ++lane)
@@ -96,18 +104,17 @@ struct Extent {
     fractions = static_cast<__mmask16>(fractions | _mm512_cmp_ps_mask(x, _mm512_cvtepi32_ps(_mm512_cvttps_epi32(x)), _CMP_NEQ_UQ));
   }
   inline bool below(float bound) const { return _mm512_cmpge_epi32_mask(most, _mm512_castps_si512(_mm512_set1_ps(bound))) == 0; }
+  inline bool is_small_and_whole() const { return fractions == 0 && below(256); }   // 16 products: below 2^20
   inline int largest_exponent() const { return (_mm512_reduce_max_epi32(most) >> 23) - 127; }
 };
 
 // Small whole numbers: matrix_kernel.inc says why their sums are exact, and when an accumulator with a fraction may be added to them.
-bool add_whole_numbers(const MatrixTile& tile, Floats& x) {
-  Extent a, b, sums;
+bool add_whole_numbers(const MatrixTile& tile, Floats& x, const Extent& a) {
+  Extent b, sums;
   for (std::size_t p = 0; p < x.panels; ++p)
-    for (std::size_t e = 0; e < 2; ++e) {
-      for (std::size_t g = 0; g < x.groups; ++g) a.add(x.a[p][e][g]);
+    for (std::size_t e = 0; e < 2; ++e)
       for (std::size_t part = 0; part < 2; ++part) b.add(x.b[p][e][part]);
-    }
-  if ((a.fractions | b.fractions) != 0 || !a.below(256) || !b.below(256)) return false;   // 16 products: below 2^20
+  if (!b.is_small_and_whole()) return false;
   for (std::size_t g = 0; g < x.groups; ++g)
     for (std::size_t odd = 0; odd < 2; ++odd) sums.add(x.c[g][odd]);
   if (!sums.below(0x1p21f)) return false;
@@ -153,6 +160,7 @@ inline __m512i exponents(__m512 x, int smallest) {
 inline __m512i pair_up(__m512i first, __m512i second) { return _mm512_or_si512(_mm512_and_si512(first, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(second, 16)); }
 
 struct Exponents {   // of two elements a lane, 16 bits each
+  bool has_rows = false, rows_are_moderate = false;
   __m512i a[kMostPanels][kMostGroups], columns[kMostPanels][4][2];
 };
 
@@ -196,22 +204,32 @@ inline __m512 add_block(const MatrixTile& tile, const Floats& x, const Exponents
   return _mm512_mul_ps(to_float(sums[0], sums[1], tile.d_is_half), unit);
 }
 
-bool add_fractions(const MatrixTile& tile, Floats& x) {
+void take_rows(const MatrixTile& tile, const Floats& x, Exponents& power) {
+  const int smallest = smallest_exponent(tile.a_type);
   __mmask16 outside = 0;
   for (std::size_t p = 0; p < x.panels; ++p)
-    for (std::size_t e = 0; e < 2; ++e) {
-      for (std::size_t g = 0; g < x.groups; ++g) outside = static_cast<__mmask16>(outside | immoderate(x.a[p][e][g]));
-      for (std::size_t part = 0; part < 2; ++part) outside = static_cast<__mmask16>(outside | immoderate(x.b[p][e][part]));
+    for (std::size_t g = 0; g < x.groups; ++g) {
+      outside = static_cast<__mmask16>(outside | immoderate(x.a[p][0][g]) | immoderate(x.a[p][1][g]));
+      power.a[p][g] = pair_up(exponents(x.a[p][0][g], smallest), exponents(x.a[p][1][g], smallest));
     }
+  power.has_rows = true;
+  power.rows_are_moderate = outside == 0;
+}
+
+bool add_fractions(const MatrixTile& tile, Floats& x, Exponents& power) {
+  if (!power.has_rows) take_rows(tile, x, power);
+  if (!power.rows_are_moderate) return false;
+  __mmask16 outside = 0;
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e)
+      for (std::size_t part = 0; part < 2; ++part) outside = static_cast<__mmask16>(outside | immoderate(x.b[p][e][part]));
   for (std::size_t g = 0; g < x.groups; ++g)
     for (std::size_t odd = 0; odd < 2; ++odd) outside = static_cast<__mmask16>(outside | immoderate(x.c[g][odd]));
   if (outside != 0) return false;
-  Exponents power;
-  const int smallest_a = smallest_exponent(tile.a_type), smallest_b = smallest_exponent(tile.b_type);
+  const int smallest = smallest_exponent(tile.b_type);
   for (std::size_t p = 0; p < x.panels; ++p) {
-    for (std::size_t g = 0; g < x.groups; ++g) power.a[p][g] = pair_up(exponents(x.a[p][0][g], smallest_a), exponents(x.a[p][1][g], smallest_a));
     __m512i b[2];
-    for (std::size_t part = 0; part < 2; ++part) b[part] = pair_up(exponents(x.b[p][0][part], smallest_b), exponents(x.b[p][1][part], smallest_b));
+    for (std::size_t part = 0; part < 2; ++part) b[part] = pair_up(exponents(x.b[p][0][part], smallest), exponents(x.b[p][1][part], smallest));
     for (int lane = 0; lane < 4; ++lane)
       for (int odd = 0; odd < 2; ++odd) power.columns[p][lane][odd] = _mm512_permutex2var_epi32(b[0], columns_of(lane, odd), b[1]);
   }
@@ -226,19 +244,26 @@ bool add_fractions(const MatrixTile& tile, Floats& x) {
   return true;
 }
 
-bool multiply_floats(const MatrixTile& tile) {
+std::uint32_t multiply_floats(const MatrixTile& first, std::uint32_t tiles) {
   Floats x;
-  x.panels = tile.k / 8;
-  x.groups = 2 * tile.halves;
-  x.panels_in_block = std::min(tile.model.width, tile.k) / 8;
-  if (tile.k % 8 != 0 || x.panels > kMostPanels || x.panels_in_block == 0 || tile.model.fraction < 23 || (tile.d_is_half && tile.satfinite)) return false;
-  read(tile, x);
-  if (x.groups < kMostGroups)
-    for (auto& panel : x.a)
-      for (auto& groups : panel) groups[2] = groups[3] = _mm512_setzero_ps();
-  if (!add_whole_numbers(tile, x) && !add_fractions(tile, x)) return false;
-  write(tile, x);
-  return true;
+  x.panels = first.k / 8;
+  x.groups = 2 * first.halves;
+  x.panels_in_block = std::min(first.model.width, first.k) / 8;
+  if (first.k % 8 != 0 || x.panels > kMostPanels || x.panels_in_block == 0 || first.model.fraction < 23 || (first.d_is_half && first.satfinite)) return 0;
+  read_rows(first, x);
+  Extent rows;
+  for (std::size_t p = 0; p < x.panels; ++p)
+    for (std::size_t e = 0; e < 2; ++e)
+      for (std::size_t g = 0; g < x.groups; ++g) rows.add(x.a[p][e][g]);
+  Exponents power;
+  for (std::uint32_t index = 0; index < tiles; ++index) {
+    const MatrixTile tile = tile_beside(first, index);
+    read_columns(tile, x);
+    const bool whole = rows.is_small_and_whole() && add_whole_numbers(tile, x, rows);
+    if (!whole && !add_fractions(tile, x, power)) return index;
+    write(tile, x);
+  }
+  return tiles;
 }
 
 // ---- 8-bit integers ----------------------------------------------------------------------------------------------------
@@ -322,13 +347,13 @@ bool multiply_doubles(const MatrixTile& tile) {
 
 }  // namespace
 
-bool multiply_tile(const MatrixTile& tile) {
-  switch (tile.a_type) {
-    case Type::f16: case Type::bf16: case Type::tf32: return multiply_floats(tile);
-    case Type::s8: case Type::u8: return tile.k % 16 == 0 && multiply_bytes(tile);
-    case Type::f64: return multiply_doubles(tile);
-    default: return false;
-  }
+std::uint32_t multiply_tiles(const MatrixTile& first, std::uint32_t tiles) {
+  if (first.a_type == Type::f16 || first.a_type == Type::bf16 || first.a_type == Type::tf32) return multiply_floats(first, tiles);
+  const bool bytes = (first.a_type == Type::s8 || first.a_type == Type::u8) && first.k % 16 == 0;
+  if (!bytes && first.a_type != Type::f64) return 0;
+  std::uint32_t done = 0;
+  while (done < tiles && (bytes ? multiply_bytes(tile_beside(first, done)) : multiply_doubles(tile_beside(first, done)))) ++done;
+  return done;
 }
 
 }  // namespace kforge::emulator::avx512

@@ -11,9 +11,9 @@ namespace kforge::emulator {
 bool has_avx512();
 
 namespace avx512 {
-// False: nothing is done, this way does not know the types, the blocks or the values: f16 and bf16 in blocks of 8 or 16, tf32 in
-// blocks of 8, with values of moderate size; 8-bit integers; f64 rounded to nearest without NaN results.
-bool multiply_tile(const MatrixTile& tile);
+// How many of `tiles` with one A are done, up to the first whose types, blocks or values this way does not know. It knows f16 and bf16 in
+// blocks of 8 or 16, tf32 in blocks of 8, with values of moderate size; 8-bit integers; f64 rounded to nearest without NaN results.
+std::uint32_t multiply_tiles(const MatrixTile& first, std::uint32_t tiles);
 }  // namespace avx512
 
 }  // namespace kforge::emulator

@@ -193,19 +193,19 @@ void multiply(Warp& w, const Op& op, bool adds, const Fragment* a, const Fragmen
   const std::byte* a_registers[4];
   for (std::size_t j = 0; j < 4; ++j) a_registers[j] = a[j].bytes;
   tile.a = a_registers;
-  for (std::uint32_t t = 0; t < columns_of(op) / 8; ++t) {
-    const std::byte* b_registers[2] = {b[2 * t].bytes, b[2 * t + 1].bytes};
-    const std::byte* c[4];
-    std::byte* d[4];
-    for (std::uint32_t j = 0; j < per_tile; ++j) {
-      d[j] = w.at(op.list[t * per_tile + j]);
-      c[j] = adds ? d[j] : kZero.bytes;
-    }
-    tile.b = b_registers;
-    tile.c = c;
-    tile.d = d;
-    multiply_tile(tile);
+  constexpr std::size_t kMostTiles = 32;   // 256 columns
+  const std::byte *b_registers[2 * kMostTiles], *c[4 * kMostTiles];
+  std::byte* d[4 * kMostTiles];
+  const std::uint32_t tiles = columns_of(op) / 8;
+  for (std::uint32_t j = 0; j < 2 * tiles; ++j) b_registers[j] = b[j].bytes;
+  for (std::uint32_t j = 0; j < per_tile * tiles; ++j) {
+    d[j] = w.at(op.list[j]);
+    c[j] = adds ? d[j] : kZero.bytes;
   }
+  tile.b = b_registers;
+  tile.c = c;
+  tile.d = d;
+  multiply_tiles(tile, tiles);
 }
 
 bool is_whole_warpgroup(Warp& w, const Op& op) {
