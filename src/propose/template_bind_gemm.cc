@@ -164,6 +164,9 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   const std::string out_name = names(product->out), out_type(task::cuda_type(tensor_of(task, product->out).dtype));
   inside.push_back(fmt::format("{}_pack.at[e] = {};", out_name, stored(emitted.values[0], tensor_of(task, product->out).dtype)));
   out.texts["epilogue_loads"] = lines(loads, 2);
+  out.texts["epilogue_reads"] = loads.empty() ? "false" : "true";
+  out.texts["epilogue_reads_matrices"] = std::any_of(loads.begin(), loads.end(), [](const std::string& load) { return load.find(" + at)") != std::string::npos; }) ? "true" : "false";
+  out.texts["out_type"] = out_type;
   out.texts["out_pack"] = fmt::format("Pack<{}, kWidth> {}_pack;", out_type, out_name);
   out.texts["epilogue"] = lines(inside, 4);
   out.texts["operand_type"] = task::cuda_type(tensor_of(task, product->left).dtype);

@@ -24,7 +24,7 @@ constexpr std::uint64_t kPoints = 2;   // of each task: the default and others, 
 struct Family {
   std::string folder, template_name;
 };
-const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}, {"gemm", "gemm_mma"}, {"gemm", "gemm_wgmma"}};
+const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}, {"gemm", "gemm_mma"}, {"gemm", "gemm_wgmma"}, {"gemm_fused", "gemm_wgmma"}};
 
 struct FamilyTask {
   std::string template_name;
@@ -68,6 +68,39 @@ TEST_P(Tasks, AreAccepted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Templates, Tasks, ::testing::ValuesIn(family_tasks()), [](const auto& info) { return info.param.file.stem().string() + "_" + info.param.template_name; });
+
+// Points of gemm_wgmma whose ways through the source neither the default nor chance is sure to take.
+struct WgmmaPoint {
+  std::string name;
+  propose::Values values;
+};
+class WgmmaPoints : public ::testing::TestWithParam<WgmmaPoint> {};
+
+TEST_P(WgmmaPoints, AreRight) {
+  const fs::path file = source_folder() / "tests/templates/gemm/gemm_bf16_small.toml";
+  const auto task = task::read_task(file.string());
+  ASSERT_TRUE(task) << to_string(task.error());
+  const auto folder = TemporaryDirectory::create("templates-test");
+  ASSERT_TRUE(folder);
+  bool applied_here = false;
+  for (const propose::Applied& applied : propose::applied_templates(*task, *hardware::find_sheet(task->gpu), {})) {
+    if (applied.made.name != "gemm_wgmma") continue;
+    applied_here = true;
+    propose::Values values = applied.space.values(propose::standard_point(applied));
+    for (const auto& [name, value] : GetParam().values) values.at(name) = value;
+    const auto candidate = propose::candidate_at(applied, values);
+    ASSERT_TRUE(candidate) << to_string(candidate.error());
+    ASSERT_TRUE(write_file_atomic(folder->path() / "candidate.cu", candidate->source));
+    const CheckRun run = check(file, folder->path() / "candidate.cu", {"--only", "correctness"});
+    EXPECT_EQ(run.status, "accepted") << run.output << "\n" << candidate->source;
+  }
+  EXPECT_TRUE(applied_here);
+}
+
+INSTANTIATE_TEST_SUITE_P(Templates, WgmmaPoints,
+                         ::testing::Values(WgmmaPoint{"split", {{"consumers", 1}, {"tile_n", 64}, {"split", 16}}}, WgmmaPoint{"tall", {{"warpgroup_rows", 128}, {"tile_n", 192}, {"stages", 3}}},
+                                           WgmmaPoint{"wide", {{"tile_n", 256}, {"split", 4}}}),
+                         [](const auto& info) { return info.param.name; });
 
 // The proposer of the winner of `kforge optimize` on the task.
 std::string winning_proposer(const fs::path& task) {

@@ -1,6 +1,8 @@
 // Times candidates against each other and against a plain copy on the GPU at hand.
 //   runner LIST OUT.json [ROUNDS]      LIST: lines "TASK LABEL OBJECT.so"; a first line of a task "TASK cublaslt ..." is a baseline like any other
-// Per round and variant: the L2 is flushed by reading 512 MB (clean lines), then one call between two events; variants take turns. A second figure (us_dirty) has
+// Of products also us_row: ten calls one after the other, none of them flushed, by the call. An object that exports read_clocks says what its blocks' clocks read.
+// Per round and variant: the L2 is flushed by reading 512 MB (clean lines), then one call between two events; variants take turns, of products in another order each
+// round and after a second under load, because the power limit sets the clock. of_first is the median of the first variant's time over this one's in the same round. A second figure (us_dirty) has
 // the L2 flushed by writing. Medians. Each variant's result is checked on the GPU against a double-precision reference before and after.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -8,6 +10,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +18,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -276,7 +281,8 @@ Task make_task(const std::string& name) {
   return t;
 }
 
-struct Variant { std::string label; void* function = nullptr; std::string state; double error = -1; std::vector<float> us, dirty; };
+using ReadClocks = cudaError_t (*)(unsigned long long*);   // of 132 blocks, 8 each: cycles in all, in products, in epilogues, until the first step; begin and end in ns
+struct Variant { std::string label; void* function = nullptr; ReadClocks clocks = nullptr; std::string state; double error = -1; std::vector<float> us, dirty, row; double of_first = 0; };
 double at(std::vector<float> v, double q) { if (v.empty()) return 0; std::sort(v.begin(), v.end()); return v[std::min(v.size() - 1, size_t(q * v.size()))]; }
 
 int main(int argc, char** argv) {
@@ -323,12 +329,12 @@ int main(int argc, char** argv) {
     for (const auto& [label, object] : wanted[name]) {
       Variant v{label};
       void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle) v.function = dlsym(handle, task.symbol.c_str());
+      if (handle) v.function = dlsym(handle, task.symbol.c_str()), v.clocks = reinterpret_cast<ReadClocks>(dlsym(handle, "read_clocks"));
       if (!v.function) { const char* why = dlerror(); v.state = why ? why : "no symbol"; for (char& c : v.state) if (c == 34) c = 39; }
       variants.push_back(v);
     }
     const auto verify = [&](Variant& v) {
-      for (const auto& [p, bytes] : task.outputs) NEED(cudaMemset(p, 0x5a, bytes));
+      for (const auto& [p, bytes] : task.outputs) NEED(cudaMemsetAsync(p, 0x5a, bytes, stream));
       cudaError_t error = task.call(v.function, stream);
       if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
       if (error != cudaSuccess) { v.state = cudaGetErrorString(error); std::fprintf(stderr, "%s %s: %s\n", name.c_str(), v.label.c_str(), v.state.c_str()); v.function = nullptr; if (cudaDeviceSynchronize() != cudaSuccess) std::exit(5); (void)cudaGetLastError(); return; }
@@ -338,29 +344,50 @@ int main(int argc, char** argv) {
     for (Variant& v : variants) if (v.function) verify(v);
     std::vector<float> same;   // a copy that moves as many bytes
     const size_t half = size_t(task.bytes / 2) / 64 * 64;
+    std::vector<size_t> turns(variants.size());
+    std::iota(turns.begin(), turns.end(), 0);
+    std::mt19937 random(1);
+    const auto loaded = std::chrono::steady_clock::now() + std::chrono::milliseconds(task.operations > 0 && rounds > 1 ? 1000 : 0);
+    do {
+      for (Variant& v : variants) if (v.function) timed(false, [&] { return task.call(v.function, stream); });
+    } while (std::chrono::steady_clock::now() < loaded);
     for (int r = -2; r < rounds; ++r) {
+      if (task.operations > 0) std::shuffle(turns.begin(), turns.end(), random);
       if (task.operations == 0) {
         const float us = timed(false, [&] { const size_t n = half / 16; copy_kernel<<<unsigned((n + 1023) / 1024), 256, 0, stream>>>(reinterpret_cast<uint4*>(from), reinterpret_cast<uint4*>(to), n); return cudaGetLastError(); });
         if (r >= 0) same.push_back(us);
       }
       for (size_t i = 0; i < variants.size(); ++i) {
-        Variant& v = variants[r % 2 ? variants.size() - 1 - i : i];
+        Variant& v = variants[turns[r % 2 ? variants.size() - 1 - i : i]];
         if (!v.function) continue;
         const float us = timed(false, [&] { return task.call(v.function, stream); });
         if (r >= 0) v.us.push_back(us);
+        if (task.operations > 0 && r >= 0 && r % 8 == 0) v.row.push_back(timed(false, [&] { cudaError_t e = cudaSuccess; for (int call = 0; call < 10 && e == cudaSuccess; ++call) e = task.call(v.function, stream); return e; }) / 10);
         if (task.operations == 0 && r % 3 == 0) v.dirty.push_back(timed(true, [&] { return task.call(v.function, stream); }));
       }
     }
+    for (Variant& v : variants) {
+      std::vector<unsigned long long> read(132 * 8);
+      if (!v.function || !v.clocks || v.clocks(read.data()) != cudaSuccess) continue;
+      double sums[6] = {};
+      for (size_t block = 0; block < 132; ++block) { for (int i = 0; i < 4; ++i) sums[i] += read[block * 8 + i] / 132.0; sums[4] += (read[block * 8 + 5] - read[block * 8 + 4]) / 132.0; }
+      std::printf("  clocks of %s: %.0f cycles a block in %.1f us (%.0f MHz), %.0f in products, %.0f in epilogues, %.0f until first steps\n", v.label.c_str(), sums[0], sums[4] * 1e-3, sums[0] / sums[4] * 1e3, sums[1], sums[2], sums[3]);
+    }
     for (Variant& v : variants) if (v.function) verify(v);
+    for (Variant& v : variants) {
+      std::vector<float> ratios;
+      for (size_t r = 0; r < v.us.size() && r < variants[0].us.size(); ++r) ratios.push_back(variants[0].us[r] / v.us[r]);
+      v.of_first = at(ratios, 0.5);
+    }
     const double same_rate = task.operations == 0 ? task.bytes / at(same, 0.5) * 1e-6 : 0;
     std::printf("\n%s  (%.1f MB%s)  copy kernel of as many bytes: %.1f us, %.3f TB/s\n", name.c_str(), task.bytes * 1e-6, task.operations ? ", product" : "", at(same, 0.5), same_rate);
     std::sort(variants.begin(), variants.end(), [](const Variant& a, const Variant& b) { return (a.us.empty() ? 1e9 : at(a.us, 0.5)) < (b.us.empty() ? 1e9 : at(b.us, 0.5)); });
     for (const Variant& v : variants) {
       const double us = at(v.us, 0.5), rate = us > 0 ? task.bytes / us * 1e-6 : 0, tflops = us > 0 ? task.operations / us * 1e-6 : 0;
-      if (task.operations > 0) std::printf("  %-52s %9.2f us  p10 %8.2f  %7.1f TFLOP/s  err %.3f %s\n", v.label.c_str(), us, at(v.us, 0.1), tflops, v.error, v.state.c_str());
+      if (task.operations > 0) std::printf("  %-52s %9.2f us  p10 %8.2f  %7.1f TFLOP/s  %.4f of the first  in a row %8.2f us  err %.3f %s\n", v.label.c_str(), us, at(v.us, 0.1), tflops, v.of_first, at(v.row, 0.5), v.error, v.state.c_str());
       else std::printf("  %-52s %9.2f us  %6.3f TB/s  %5.3f of copy  %5.3f of like copy  dirty %8.2f us  err %.3f %s\n", v.label.c_str(), us, rate, rate / copy_rate, same_rate > 0 ? rate / same_rate : 0, at(v.dirty, 0.5), v.error, v.state.c_str());
-      std::fprintf(json, "%s{\"task\": \"%s\", \"variant\": \"%s\", \"us\": %.3f, \"us_p10\": %.3f, \"us_p90\": %.3f, \"us_dirty\": %.3f, \"bytes\": %.0f, \"operations\": %.0f, \"of_copy\": %.4f, \"like_copy_us\": %.3f, \"tflops\": %.2f, \"error\": %.5f, \"state\": \"%s\"}",
-                   first_row ? "" : ",\n", name.c_str(), v.label.c_str(), us, at(v.us, 0.1), at(v.us, 0.9), at(v.dirty, 0.5), task.bytes, task.operations, task.operations > 0 ? 0.0 : rate / copy_rate, at(same, 0.5), tflops, v.error, v.state.c_str());
+      std::fprintf(json, "%s{\"task\": \"%s\", \"variant\": \"%s\", \"us\": %.3f, \"us_p10\": %.3f, \"us_p90\": %.3f, \"us_dirty\": %.3f, \"us_row\": %.3f, \"of_first\": %.4f, \"bytes\": %.0f, \"operations\": %.0f, \"of_copy\": %.4f, \"like_copy_us\": %.3f, \"tflops\": %.2f, \"error\": %.5f, \"state\": \"%s\"}",
+                   first_row ? "" : ",\n", name.c_str(), v.label.c_str(), us, at(v.us, 0.1), at(v.us, 0.9), at(v.dirty, 0.5), at(v.row, 0.5), v.of_first, task.bytes, task.operations, task.operations > 0 ? 0.0 : rate / copy_rate, at(same, 0.5), tflops, v.error, v.state.c_str());
       first_row = false;
     }
     std::fflush(stdout); std::fflush(json);

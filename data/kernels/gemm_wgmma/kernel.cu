@@ -2,7 +2,7 @@
 // memory, in spans of 128 bytes that are swizzled; {{consumers}} warpgroups of consumers multiply them from there (wgmma: sm_90a), 64 rows each, with sums
 // in registers. A buffer is handed over and back by a pair of mbarriers. One thread asks for whole tiles by tensor maps; operands whose rows
 // are no multiple of 16 bytes are brought by all producers, element by element, into the same places. The product leaves through
-// shared memory in vectors of rows, while the producers are at the next tile.
+// shared memory, by a tensor map or in vectors of rows, while the producers are at the next tile.
 {{{headers}}}
 
 #include <cuda.h>
@@ -13,10 +13,14 @@ namespace {
 
 using Real = {{{real}}};
 using In = {{{operand_type}}};
+using Out = {{{out_type}}};
 constexpr int kConsumers = {{consumers}}, kThreads = 128 * (kConsumers + 1);
-constexpr int kTileM = 64 * kConsumers, kTileN = {{tile_n}}, kTileK = 64;      // of the product per block, and the depth of a buffer
+constexpr int kHeights = {{warpgroup_rows}} / 64;                                // of a consumer warpgroup, 64 rows each
+constexpr int kTileM = 64 * kHeights * kConsumers, kTileN = {{tile_n}}, kTileK = 64;   // of the product per block, and the depth of a buffer
 constexpr int kStages = {{stages}};
 constexpr int kGroup = {{group}};                                              // rows of tiles that are taken side by side
+constexpr int kSplit = {{split}};                                              // parts of a tile's depth, at most
+constexpr int kMostUnits = 144;                                                // parts of tiles in all, when there is more than one of each: multiprocessors of a full GH100
 constexpr bool kLeftAlong = {{left_along}}, kRightAlong = {{right_along}};     // an operand's rows run along the depth
 constexpr int kStream = 0;
 
@@ -26,8 +30,12 @@ constexpr int kStream = 0;
 
 constexpr int kLeftBytes = kTileM * kTileK * 2, kRightBytes = kTileN * kTileK * 2, kStageBytes = kLeftBytes + kRightBytes;
 constexpr int kBoxBytes = 64 * kTileK * 2;             // of an operand whose rows run across the depth: 64 of them side by side
-// A part of the product on its way out: sixteen rows of a warp, padded so that lanes that store eight rows meet different banks.
-constexpr int kPart = 32, kOutPitch = kPart + 8, kOutBytes = kConsumers * 4 * 16 * kOutPitch * 4;
+// Elements of two bytes leave by tensor map, from two boxes of 64 rows by 64 columns per consumer warpgroup, unless the epilogue reads a matrix, which it is to do in
+// vectors. Others leave in vectors of rows, from sixteen rows of each warp, padded so that lanes that store eight rows meet different banks.
+constexpr bool kOutByMap = sizeof(Out) == 2 && !{{epilogue_reads_matrices}};
+constexpr int kOutBoxBytes = 64 * 64 * 2, kOutBytes = kConsumers * 2 * kOutBoxBytes;
+constexpr int kPart = 32, kOutPitch = kPart + 8;
+static_assert(4 * 16 * kOutPitch * 4 <= 2 * kOutBoxBytes);
 constexpr int kSharedBytes = kStages * kStageBytes + kOutBytes + kStages * 16 + 1024;
 
 __device__ __forceinline__ unsigned shared_place(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
@@ -40,6 +48,10 @@ __device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
 }
 __device__ __forceinline__ void load_box(unsigned to, const CUtensorMap* map, int x, int y, int z, unsigned barrier) {
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void store_box(const CUtensorMap* map, unsigned from, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
 }
 
 // A tile of kAcross rows of an operand by kTileK of its depth, from the matrix of `across` by `depth`: element by element, zeros outside.
@@ -80,9 +92,15 @@ __device__ __forceinline__ unsigned long long describe(unsigned place, unsigned 
 
 {{> store_pair}}
 
+// Sums of parts of the depth, as the threads hold them; and how many parts of a tile's rows have been left there, by warp.
+constexpr int kUnitQuads = kHeights * kTileN / 8 * kConsumers * 128;
+__device__ float4 partial[kSplit > 1 ? kMostUnits * kUnitQuads : 1];
+__device__ unsigned arrived[kSplit > 1 ? kMostUnits * kConsumers * 4 : 1];
+
 struct Tiles {
   unsigned down, across, batches;   // tiles of the product
-  __device__ __forceinline__ unsigned count() const { return down * across * batches; }
+  unsigned parts;                   // of the depth, each a unit of work
+  __device__ __forceinline__ unsigned count() const { return down * across * batches * parts; }
   // kGroup rows of tiles side by side, column by column, so that what neighbouring blocks read stays in the L2.
   __device__ __forceinline__ void at(unsigned tile, int& row, int& column, int& batch) const {
     const unsigned per_batch = down * across, per_group = kGroup * across;
@@ -94,14 +112,53 @@ struct Tiles {
   }
 };
 
+// Leaves a warp's sums for the part of its tile that is done last, which gets the sums of all parts, added in their order.
+__device__ __forceinline__ bool last_of_parts(float (&sum)[kHeights][kTileN / 2], unsigned tile, unsigned part, unsigned parts, unsigned thread) {
+  constexpr int kQuads = kHeights * kTileN / 8, kStride = kConsumers * 128;
+  float4* const own = partial + static_cast<size_t>(tile * parts + part) * kUnitQuads + thread;
+#pragma unroll
+  for (int q = 0; q < kQuads; ++q) {
+    const float* const from = sum[q / (kTileN / 8)] + q % (kTileN / 8) * 4;
+    own[q * kStride] = make_float4(from[0], from[1], from[2], from[3]);
+  }
+  __syncwarp();
+  unsigned before = 0;
+  if (thread % 32 == 0) {
+    unsigned* const count = arrived + tile * (kConsumers * 4) + thread / 32;
+    __threadfence();
+    before = atomicAdd(count, 1u);
+    if (before == parts - 1) *count = 0;
+    __threadfence();
+  }
+  __syncwarp();
+  if (__shfl_sync(~0u, before, 0) != parts - 1) return false;
+  const float4* const first = partial + static_cast<size_t>(tile * parts) * kUnitQuads + thread;
+#pragma unroll
+  for (int q = 0; q < kQuads; ++q) {
+    float* const to = sum[q / (kTileN / 8)] + q % (kTileN / 8) * 4;
+    to[0] = to[1] = to[2] = to[3] = 0;
+  }
+#pragma unroll 1
+  for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
+      const float4 more = first[static_cast<size_t>(p) * kUnitQuads + q * kStride];
+      float* const to = sum[q / (kTileN / 8)] + q % (kTileN / 8) * 4;
+      to[0] += more.x, to[1] += more.y, to[2] += more.z, to[3] += more.w;
+    }
+  }
+  return true;
+}
+
 template <bool kVectors>
-__global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, long long depth, const Tiles tiles, const __grid_constant__ CUtensorMap left_map, const __grid_constant__ CUtensorMap right_map) {
+__global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, long long depth, const Tiles tiles, const __grid_constant__ CUtensorMap left_map, const __grid_constant__ CUtensorMap right_map, const __grid_constant__ CUtensorMap out_map) {
   extern __shared__ unsigned char raw[];
   unsigned char* const shared = raw + ((1024 - (shared_place(raw) & 1023)) & 1023);
-  float* const out_parts = reinterpret_cast<float*>(shared + kStages * kStageBytes);
   const unsigned buffers = shared_place(shared), full = buffers + kStages * kStageBytes + kOutBytes, empty = full + 8 * kStages;
   const int warpgroup = threadIdx.x / 128;
   const int steps = static_cast<int>((depth + kTileK - 1) / kTileK);
+  const unsigned parts = kSplit > 1 ? tiles.parts : 1;
+  const auto first_step = [&](unsigned part) { return static_cast<int>(kSplit > 1 ? steps * part / parts : steps * part); };
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
       init_barrier(full + 8 * s, kVectors ? 1 : 128);
@@ -119,17 +176,18 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
   if (warpgroup == 0) {
     if constexpr (kConsumers > 1) asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     if (kVectors && threadIdx.x != 0) return;
-    for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+    for (unsigned unit = blockIdx.x; unit < tiles.count(); unit += gridDim.x) {
       int row, column, batch;
-      tiles.at(tile, row, column, batch);
-      for (int step = 0; step < steps; ++step) {
+      tiles.at(unit / parts, row, column, batch);
+      const int end = first_step(unit % parts + 1);
+      for (int step = first_step(unit % parts); step < end; ++step) {
         wait_for(empty + 8 * stage, phase ^ 1);
         const unsigned barrier = full + 8 * stage, left_to = buffers + stage * kStageBytes, right_to = left_to + kLeftBytes;
         if constexpr (kVectors) {
           expect(barrier, kStageBytes);
           if constexpr (kLeftAlong) load_box(left_to, &left_map, step * kTileK, row, batch, barrier);
           else
-            for (int box = 0; box < kConsumers; ++box) load_box(left_to + box * kBoxBytes, &left_map, row + box * 64, step * kTileK, batch, barrier);
+            for (int box = 0; box < kTileM / 64; ++box) load_box(left_to + box * kBoxBytes, &left_map, row + box * 64, step * kTileK, batch, barrier);
           if constexpr (kRightAlong) load_box(right_to, &right_map, step * kTileK, column, batch, barrier);
           else
             for (int box = 0; box < kTileN / 64; ++box) load_box(right_to + box * kBoxBytes, &right_map, column + box * 64, step * kTileK, batch, barrier);
@@ -148,19 +206,25 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
 
   if constexpr (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
   const int own = warpgroup - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  float* const out_part = out_parts + (own * 4 + warp) * 16 * kOutPitch;
-  float sum[kTileN / 2];
-  for (unsigned tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+  unsigned char* const own_out = shared + kStages * kStageBytes + own * 2 * kOutBoxBytes;
+  unsigned out_box = shared_place(own_out);
+  float sum[kHeights][kTileN / 2];
+  for (unsigned unit = blockIdx.x; unit < tiles.count(); unit += gridDim.x) {
+    const unsigned tile = unit / parts, part_of_depth = unit % parts;
     int first_row, first_column, batch;
     tiles.at(tile, first_row, first_column, batch);
+    const int count = first_step(part_of_depth + 1) - first_step(part_of_depth);
     int previous = 0;
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < count; ++step) {
       wait_for(full + 8 * stage, phase);
-      const unsigned left_from = buffers + stage * kStageBytes + own * kBoxBytes, right_from = buffers + stage * kStageBytes + kLeftBytes;
+      const unsigned left_from = buffers + stage * kStageBytes + own * kHeights * kBoxBytes, right_from = buffers + stage * kStageBytes + kLeftBytes;
       const unsigned long long left_matrix = describe(left_from, kLeftAlong ? 16 : kBoxBytes), right_matrix = describe(right_from, kRightAlong ? 16 : kBoxBytes);
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-      for (int d = 0; d < kTileK / 16; ++d) multiply<!kLeftAlong, !kRightAlong>(sum, left_matrix + d * (kLeftAlong ? 2 : 128), right_matrix + d * (kRightAlong ? 2 : 128), step > 0 || d > 0);
+      for (int d = 0; d < kTileK / 16; ++d)
+#pragma unroll
+        for (int h = 0; h < kHeights; ++h)
+          multiply<!kLeftAlong, !kRightAlong>(sum[h], left_matrix + h * (kBoxBytes >> 4) + d * (kLeftAlong ? 2 : 128), right_matrix + d * (kRightAlong ? 2 : 128), step > 0 || d > 0);
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       if (step > 0) {
         asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
@@ -171,55 +235,93 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     if (lane == 0) arrive(empty + 8 * previous);
+    if (kSplit > 1 && parts > 1 && !last_of_parts(sum, tile, part_of_depth, parts, threadIdx.x - 128)) continue;
 
     // Sum 4 j + i of a lane lies in row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2.
+    if constexpr (kVectors && kOutByMap) {
+      const auto pair = [&](const float* from, long long row, long long column) {
+        Pack<Out, 2> two = {};
+        if (!{{epilogue_reads}} || (row < row_count && column < column_count)) two = finished<2>(from, {{{arguments}}}, batch, row, column, row_count, column_count);
+        unsigned word;
+        memcpy(&word, &two, sizeof word);
+        return word;
+      };
 #pragma unroll
-    for (int part = 0; part < kTileN / kPart; ++part) {
+      for (int box = 0; box < kHeights * (kTileN / 64); ++box) {
+        const int height = box / (kTileN / 64), box_row = first_row + (own * kHeights + height) * 64, box_column = first_column + box % (kTileN / 64) * 64;
+        const long long row = box_row + warp * 16 + lane / 4;
+        // The box that left before the last one is free again.
+        if (threadIdx.x % 128 == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        asm volatile("bar.sync %0, 128;" ::"r"(own + 1) : "memory");
 #pragma unroll
-      for (int j = 0; j < kPart / 8; ++j) {
-        const float* const from = sum + (part * kPart / 8 + j) * 4;
-        float* const to = out_part + lane / 4 * kOutPitch + j * 8 + lane % 4 * 2;
-        store_pair(to, from[0], from[1]);
-        store_pair(to + 8 * kOutPitch, from[2], from[3]);
-      }
-      __syncwarp();
-      constexpr int kWidth = kVectors ? kOutWidth : 1;
-      constexpr int kUnits = kPart / kWidth, kRounds = kVectors ? 16 : 1;
-#pragma unroll kRounds
-      for (int unit = lane; unit < 16 * kUnits; unit += 32) {
-        const int r = unit / kUnits, c = unit % kUnits * kWidth;
-        const long long row = first_row + own * 64 + warp * 16 + r, column = first_column + part * kPart + c;
-        const float* const from = out_part + r * kOutPitch + c;
-        float own_sums[kWidth];
-        if constexpr (kWidth == 8) {
-          // Half of the lanes read their second four first: so eight lanes meet all banks.
-          const bool late = lane / 4 % 2 == 1;
-          const float4 a = *reinterpret_cast<const float4*>(from + (late ? 4 : 0)), b = *reinterpret_cast<const float4*>(from + (late ? 0 : 4));
-          const float4 low = late ? b : a, high = late ? a : b;
-          own_sums[0] = low.x, own_sums[1] = low.y, own_sums[2] = low.z, own_sums[3] = low.w, own_sums[4] = high.x, own_sums[5] = high.y, own_sums[6] = high.z, own_sums[7] = high.w;
-        } else if constexpr (kWidth == 4) {
-          const float4 a = *reinterpret_cast<const float4*>(from);
-          own_sums[0] = a.x, own_sums[1] = a.y, own_sums[2] = a.z, own_sums[3] = a.w;
-        } else {
-#pragma unroll
-          for (int e = 0; e < kWidth; ++e) own_sums[e] = from[e];
+        for (int j = 0; j < 8; j += 2) {
+          const float* const from = sum[height] + (box % (kTileN / 64) * 8 + j) * 4;
+          const long long column = box_column + j * 8 + lane % 4 * 2;
+          const unsigned place = out_box + (warp * 16 + lane % 16) * 128 + ((j + lane / 16) ^ (lane % 8)) * 16;
+          asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(pair(from, row, column)), "r"(pair(from + 2, row + 8, column)), "r"(pair(from + 4, row, column + 8)),
+                       "r"(pair(from + 6, row + 8, column + 8))
+                       : "memory");
         }
-        if (row < row_count && column < column_count) finish<kWidth>(own_sums, {{{arguments}}}, batch, row, column, row_count, column_count);
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        asm volatile("bar.sync %0, 128;" ::"r"(own + 1) : "memory");
+        if (threadIdx.x % 128 == 0) {
+          store_box(&out_map, out_box, box_column, box_row, batch);
+          asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        }
+        out_box = 2 * shared_place(own_out) + kOutBoxBytes - out_box;
       }
-      __syncwarp();
+    } else {
+      float* const out_part = reinterpret_cast<float*>(own_out) + warp * 16 * kOutPitch;
+#pragma unroll
+      for (int half = 0; half < kHeights * (kTileN / kPart); ++half) {
+        const int height = half / (kTileN / kPart), part = half % (kTileN / kPart);
+#pragma unroll
+        for (int j = 0; j < kPart / 8; ++j) {
+          const float* const from = sum[height] + (part * kPart / 8 + j) * 4;
+          float* const to = out_part + lane / 4 * kOutPitch + j * 8 + lane % 4 * 2;
+          store_pair(to, from[0], from[1]);
+          store_pair(to + 8 * kOutPitch, from[2], from[3]);
+        }
+        __syncwarp();
+        constexpr int kWidth = kVectors ? kOutWidth : 1;
+        constexpr int kUnits = kPart / kWidth, kRounds = kVectors ? 16 : 1;
+#pragma unroll kRounds
+        for (int unit = lane; unit < 16 * kUnits; unit += 32) {
+          const int r = unit / kUnits, c = unit % kUnits * kWidth;
+          const long long row = first_row + (own * kHeights + height) * 64 + warp * 16 + r, column = first_column + part * kPart + c;
+          const float* const from = out_part + r * kOutPitch + c;
+          float own_sums[kWidth];
+          if constexpr (kWidth == 8) {
+            // Half of the lanes read their second four first: so eight lanes meet all banks.
+            const bool late = lane / 4 % 2 == 1;
+            const float4 a = *reinterpret_cast<const float4*>(from + (late ? 4 : 0)), b = *reinterpret_cast<const float4*>(from + (late ? 0 : 4));
+            const float4 low = late ? b : a, high = late ? a : b;
+            own_sums[0] = low.x, own_sums[1] = low.y, own_sums[2] = low.z, own_sums[3] = low.w, own_sums[4] = high.x, own_sums[5] = high.y, own_sums[6] = high.z, own_sums[7] = high.w;
+          } else if constexpr (kWidth == 4) {
+            const float4 a = *reinterpret_cast<const float4*>(from);
+            own_sums[0] = a.x, own_sums[1] = a.y, own_sums[2] = a.z, own_sums[3] = a.w;
+          } else {
+#pragma unroll
+            for (int e = 0; e < kWidth; ++e) own_sums[e] = from[e];
+          }
+          if (row < row_count && column < column_count) finish<kWidth>(own_sums, {{{arguments}}}, batch, row, column, row_count, column_count);
+        }
+        __syncwarp();
+      }
     }
   }
+  if (kVectors && kOutByMap && threadIdx.x % 128 == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 // The matrices of a batch, `rows` rows of `columns` elements each; boxes of 64 columns.
-bool map_of(Encode encode, CUtensorMap& map, const In* data, long long batches, long long rows, long long columns, int box_rows) {
+bool map_of(Encode encode, CUtensorMap& map, const void* data, long long batches, long long rows, long long columns, int box_rows) {
   const cuuint64_t extents[3] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows), static_cast<cuuint64_t>(batches)};
   const cuuint64_t strides[2] = {static_cast<cuuint64_t>(columns) * 2, static_cast<cuuint64_t>(rows * columns) * 2};
   const cuuint32_t box[3] = {64, static_cast<cuuint32_t>(box_rows), 1}, steps[3] = {1, 1, 1};
-  return encode(&map, {{tensor_map_type}}, 3, const_cast<In*>(data), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+  return encode(&map, {{tensor_map_type}}, 3, const_cast<void*>(data), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
@@ -229,7 +331,7 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
   const long long batches = {{{batches}}}, row_count = {{{rows}}}, column_count = {{{columns}}}, depth = {{{depth}}};
   if (batches * row_count * column_count == 0) return cudaSuccess;
   const bool vectors = {{{left_row}}} % 8 == 0 && {{{right_row}}} % 8 == 0 && column_count % kOutWidth == 0{{#vector_pointers}} && aligned({{name}}, 16){{/vector_pointers}};
-  CUtensorMap left_map = {}, right_map = {};
+  CUtensorMap left_map = {}, right_map = {}, out_map = {};
   if (vectors) {
     static Encode encode = nullptr;
     if (encode == nullptr) {
@@ -239,16 +341,24 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
       encode = reinterpret_cast<Encode>(entry);
     }
     if (!map_of(encode, left_map, {{left}}, batches, kLeftAlong ? row_count : depth, kLeftAlong ? depth : row_count, kLeftAlong ? kTileM : kTileK)) return cudaErrorInvalidValue;
+    if (kOutByMap && !map_of(encode, out_map, {{out}}, batches, row_count, column_count, 64)) return cudaErrorInvalidValue;
     if (!map_of(encode, right_map, {{right}}, batches, kRightAlong ? column_count : depth, kRightAlong ? depth : column_count, kRightAlong ? kTileN : kTileK)) return cudaErrorInvalidValue;
   }
   int device = 0, multiprocessors = 1;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
   if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
-  const Tiles tiles{static_cast<unsigned>((row_count + kTileM - 1) / kTileM), static_cast<unsigned>((column_count + kTileN - 1) / kTileN), static_cast<unsigned>(batches)};
-  const unsigned count = tiles.down * tiles.across * tiles.batches;
+  Tiles tiles{static_cast<unsigned>((row_count + kTileM - 1) / kTileM), static_cast<unsigned>((column_count + kTileN - 1) / kTileN), static_cast<unsigned>(batches), 1};
+  if constexpr (kSplit > 1) {
+    // As many parts as fill the multiprocessors once.
+    const long long room = (multiprocessors < kMostUnits ? multiprocessors : kMostUnits) / (static_cast<long long>(tiles.down) * tiles.across * tiles.batches), most = (depth + kTileK - 1) / kTileK;
+    const long long wanted = room < kSplit ? room : kSplit;
+    tiles.parts = static_cast<unsigned>(wanted > most ? most : wanted);
+    if (tiles.parts == 0) tiles.parts = 1;
+  }
+  const unsigned count = tiles.down * tiles.across * tiles.batches * tiles.parts;
   const auto kernel = vectors ? gemm_kernel<true> : gemm_kernel<false>;
   if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes); error != cudaSuccess) return error;
   const unsigned blocks = count < static_cast<unsigned>(multiprocessors) ? count : static_cast<unsigned>(multiprocessors);
-  kernel<<<blocks, kThreads, kSharedBytes, stream>>>({{{arguments}}}, row_count, column_count, depth, tiles, left_map, right_map);
+  kernel<<<blocks, kThreads, kSharedBytes, stream>>>({{{arguments}}}, row_count, column_count, depth, tiles, left_map, right_map, out_map);
   return cudaGetLastError();
 }
