@@ -3,16 +3,17 @@
 #
 #   bench/headline/kit/render.sh KIT        from the project's root, with build/release/bin/template_points (-DKFORGE_BENCHMARKS=ON)
 #
-# Then KIT/run.sh there. points.txt names the points of the memory-bound tasks, mma_points.txt those of gemm_mma, wgmma_points.txt the macros of gemm_wgmma.in.cu.
+# Then KIT/run.sh there. points.txt names the points of the memory-bound tasks, gemm_mma_points.txt and gemm_wgmma_points.txt those of these templates, cluster_points.txt the
+# macros of gemm_cluster.in.cu, which has what the template lacks: clusters with multicast.
 set -eu
 kit=${1:?usage: render.sh KIT}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 points=$root/build/release/bin/template_points
-mkdir -p "$kit/src" "$kit/cu" "$kit/mma"
-cp "$here/runner.cu" "$here/wgmma_points.txt" "$root/data/baselines/cublaslt_gemm.cu" "$kit/src/"
+mkdir -p "$kit/src" "$kit/cu" "$kit/gemm"
+cp "$here/runner.cu" "$here/cluster_points.txt" "$root/data/baselines/cublaslt_gemm.cu" "$kit/src/"
 cp "$here/run.sh" "$kit/"
-python3 "$here/gen_wgmma.py" "$here/gemm_wgmma.in.cu" "$kit/src/gemm_wgmma.cu"
+python3 "$here/gen_wgmma.py" "$here/gemm_cluster.in.cu" "$kit/src/gemm_cluster.cu"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$kit/list.txt"
@@ -27,8 +28,10 @@ while read -r task template wanted; do
   done
 done <"$here/points.txt"
 for type in f16 bf16; do
-  rm -rf "${work:?}"/*
-  "$points" "$root/bench/headline/gemm_$type/task.toml" "$work" gemm_mma "$(cat "$here/mma_points.txt")" >/dev/null
-  for cu in "$work"/*.cu; do cp "$cu" "$kit/mma/mma+$(head -n 1 "$cu" | sed 's|^// ||; s/ /+/g; s/=//g')+$type.cu"; done
+  for template in mma wgmma; do
+    rm -rf "${work:?}"/*
+    "$points" "$root/bench/headline/gemm_$type/task.toml" "$work" "gemm_$template" "$(paste -sd ';' "$here/gemm_${template}_points.txt")" >/dev/null
+    for cu in "$work"/*.cu; do cp "$cu" "$kit/gemm/$template+$(head -n 1 "$cu" | sed 's|^// ||; s/ /+/g; s/=//g')+$type.cu"; done
+  done
 done
 wc -l "$kit/list.txt"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh [ROUNDS]: on a machine with a GPU of sm_90 and nvcc 13.0. Builds the sources that render.sh left here on all cores, times them (runner.cu says how) and
-# leaves table.txt and all.json in $OUT. Under a minute. cuBLASLt is looked for beside nvcc and in Python's packages.
+# leaves table.txt and all.json in $OUT. Two to three minutes. cuBLASLt is looked for beside nvcc and in Python's packages.
 set -u
 kit=$(cd "$(dirname "$0")" && pwd); out=${OUT:-$kit/out}; rounds=${1:-30}
 work=$(mktemp -d /tmp/kforge-kit.XXXX); mkdir -p "$out" "$work/objects"; cd "$work" || exit 1
@@ -19,9 +19,9 @@ flags="-O3 -std=c++17 -lineinfo -gencode arch=compute_90a,code=sm_90a -cudart sh
   for type in f16 bf16; do
     t=__half; [ $type = bf16 ] && t=__nv_bfloat16
     while read -r label defines; do
-      echo "nvcc $flags -DTYPE=$t $defines -o $work/objects/$label+$type.so $kit/src/gemm_wgmma.cu"
-    done <"$kit/src/wgmma_points.txt"
-    for cu in "$kit"/mma/*+"$type".cu; do echo "nvcc $flags -o $work/objects/$(basename "$cu" .cu).so $cu"; done
+      echo "nvcc $flags -DTYPE=$t $defines -o $work/objects/$label+$type.so $kit/src/gemm_cluster.cu"
+    done <"$kit/src/cluster_points.txt"
+    for cu in "$kit"/gemm/*+"$type".cu; do echo "nvcc $flags -o $work/objects/$(basename "$cu" .cu).so $cu"; done
     r=CUDA_R_16F; [ $type = bf16 ] && r=CUDA_R_16BF
     sed "s/@FUNCTION@/gemm/; s/@PARAMETERS@/const void* a, const void* b, void* c, int m, int k, int n/; s/@LIBRARY@/libcublasLt.so.13/; s/@TYPE_C@/$r/g; s/@TYPE@/$r/g; s/@OP_[AB]@/CUBLAS_OP_N/g; s/@LD_B@/n/g; s/@LD_A@/k/g; s/@M@/m/g; s/@N@/n/g; s/@K@/k/g; s/@A@/a/g; s/@B@/b/g; s/@C@/c/g" "$kit/src/cublaslt_gemm.cu" >"$work/cublaslt-$type.cu"
     echo "nvcc $flags -o $work/objects/cublaslt+$type.so $work/cublaslt-$type.cu"
@@ -31,24 +31,28 @@ cat build.failed 2>/dev/null | tee -a "$out/table.txt"; cp build.err "$out/build
 echo "built $(ls objects | wc -l) objects in $((SECONDS - start)) s" | tee -a "$out/table.txt"
 timeout 90 ./runner "$kit/list.txt" "$out/memory.json" "$rounds" 2>"$out/memory.err" | tee -a "$out/table.txt"
 echo "memory-bound part ended with ${PIPESTATUS[0]} after $((SECONDS - start)) s" | tee -a "$out/table.txt"
-: >gemms
-for type in f16 bf16; do
-  echo "TASK cublaslt objects/cublaslt+$type.so $type" >>gemms
-  { cut -d' ' -f1 "$kit/src/wgmma_points.txt"; for cu in "$kit"/mma/*+"$type".cu; do basename "$cu" "+$type.cu"; done; } >labels
-  while read -r label; do
-    [ -s "objects/$label+$type.so" ] || continue
-    echo "gemm_${type}_1000x2056x520 $label objects/$label+$type.so" >one
-    if timeout 20 ./runner one one.json 1 >one.txt 2>&1 && grep -q "err 0\.[0-9]* *$" one.txt; then echo "TASK $label objects/$label+$type.so $type" >>gemms
-    else echo "dropped $label+$type: $(tail -n 2 one.txt | tr '\n' ' ')" | tee -a "$out/table.txt"; fi
-    [ $((SECONDS - start)) -gt 120 ] && break
-  done <labels
-done
-for task in gemm_f16_4096 gemm_bf16_4096 gemm_f16_8192 gemm_bf16_8192 gemm_f16_2048 gemm_f16_64x4096x4096 gemm_f16_128x11008x4096; do
+cat >try.sh <<'B'
+label=$1 type=$2
+echo "gemm_${type}_1000x2056x520 $label objects/$label+$type.so" >"one-$label-$type"
+if timeout 20 ./runner "one-$label-$type" "one-$label-$type.json" 1 >"one-$label-$type.txt" 2>&1 && grep -q "err 0\.[0-9]* *$" "one-$label-$type.txt"; then echo "TASK $label objects/$label+$type.so $type" >>gemms
+else echo "dropped $label+$type: $(tail -n 2 "one-$label-$type.txt" | tr '\n' ' ')"; fi
+B
+for type in f16 bf16; do { cut -d' ' -f1 "$kit/src/cluster_points.txt"; for cu in "$kit"/gemm/*+"$type".cu; do basename "$cu" "+$type.cu"; done; } | sed "s/$/ $type/"; done | xargs -P 8 -L 1 bash try.sh | tee -a "$out/table.txt"
+echo "products tried after $((SECONDS - start)) s" | tee -a "$out/table.txt"
+while read -r task rounds; do
   type=${task#gemm_}; type=${type%%_*}
-  awk -v t="$task" -v y="$type" '$4 == y {print t, $2, $3}' gemms >one
+  { echo "$task cublaslt objects/cublaslt+$type.so"; sort gemms | awk -v t="$task" -v y="$type" '$4 == y {print t, $2, $3}'; } >one
   [ $((SECONDS - start)) -gt 170 ] && break
-  timeout 40 ./runner one "$out/$task.json" 40 2>>"$out/gemm.err" | tail -n +2 | tee -a "$out/table.txt"
-done
+  timeout 60 ./runner one "$out/$task.json" "$rounds" 2>>"$out/gemm.err" | tail -n +2 | tee -a "$out/table.txt"
+done <<'T'
+gemm_f16_4096 200
+gemm_bf16_4096 200
+gemm_f16_8192 80
+gemm_bf16_8192 80
+gemm_f16_2048 200
+gemm_f16_64x4096x4096 200
+gemm_f16_128x11008x4096 200
+T
 python3 - "$out" <<'P'
 import glob, json, sys
 rows, copy = [], None

@@ -36,7 +36,7 @@ constexpr bool kOutByMap = sizeof(Out) == 2 && !{{epilogue_reads_matrices}};
 constexpr int kOutBoxBytes = 64 * 64 * 2, kOutBytes = kConsumers * 2 * kOutBoxBytes;
 constexpr int kPart = 32, kOutPitch = kPart + 8;
 static_assert(4 * 16 * kOutPitch * 4 <= 2 * kOutBoxBytes);
-constexpr int kSharedBytes = kStages * kStageBytes + kOutBytes + kStages * 16 + 1024;
+constexpr int kSharedBytes = kStages * kStageBytes + kOutBytes + kStages * 16 + kConsumers * 4 + 1024;
 
 __device__ __forceinline__ unsigned shared_place(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __device__ __forceinline__ void init_barrier(unsigned barrier, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory"); }
@@ -50,6 +50,8 @@ __device__ __forceinline__ void load_box(unsigned to, const CUtensorMap* map, in
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier) : "memory");
 }
 
+// A barrier of the consumer warpgroup `own`.
+__device__ __forceinline__ void meet(int own) { asm volatile("bar.sync %0, 128;" ::"r"(own + 1) : "memory"); }
 __device__ __forceinline__ void store_box(const CUtensorMap* map, unsigned from, int x, int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
 }
@@ -92,10 +94,10 @@ __device__ __forceinline__ unsigned long long describe(unsigned place, unsigned 
 
 {{> store_pair}}
 
-// Sums of parts of the depth, as the threads hold them; and how many parts of a tile's rows have been left there, by warp.
+// Sums of parts of the depth, as the threads hold them; and how many parts of a tile's rows have been left there, by warpgroup.
 constexpr int kUnitQuads = kHeights * kTileN / 8 * kConsumers * 128;
 __device__ float4 partial[kSplit > 1 ? kMostUnits * kUnitQuads : 1];
-__device__ unsigned arrived[kSplit > 1 ? kMostUnits * kConsumers * 4 : 1];
+__device__ unsigned arrived[kSplit > 1 ? kMostUnits * kConsumers : 1];
 
 struct Tiles {
   unsigned down, across, batches;   // tiles of the product
@@ -112,8 +114,8 @@ struct Tiles {
   }
 };
 
-// Leaves a warp's sums for the part of its tile that is done last, which gets the sums of all parts, added in their order.
-__device__ __forceinline__ bool last_of_parts(float (&sum)[kHeights][kTileN / 2], unsigned tile, unsigned part, unsigned parts, unsigned thread) {
+// Leaves a warpgroup's sums for the part of its tile that is done last, which gets the sums of all parts, added in their order.
+__device__ __forceinline__ bool last_of_parts(float (&sum)[kHeights][kTileN / 2], unsigned tile, unsigned part, unsigned parts, unsigned thread, volatile unsigned* is_last) {
   constexpr int kQuads = kHeights * kTileN / 8, kStride = kConsumers * 128;
   float4* const own = partial + static_cast<size_t>(tile * parts + part) * kUnitQuads + thread;
 #pragma unroll
@@ -121,17 +123,17 @@ __device__ __forceinline__ bool last_of_parts(float (&sum)[kHeights][kTileN / 2]
     const float* const from = sum[q / (kTileN / 8)] + q % (kTileN / 8) * 4;
     own[q * kStride] = make_float4(from[0], from[1], from[2], from[3]);
   }
-  __syncwarp();
-  unsigned before = 0;
-  if (thread % 32 == 0) {
-    unsigned* const count = arrived + tile * (kConsumers * 4) + thread / 32;
+  meet(thread / 128);
+  if (thread % 128 == 0) {
+    unsigned* const count = arrived + tile * kConsumers + thread / 128;
     __threadfence();
-    before = atomicAdd(count, 1u);
+    const unsigned before = atomicAdd(count, 1u);
     if (before == parts - 1) *count = 0;
     __threadfence();
+    *is_last = before == parts - 1;
   }
-  __syncwarp();
-  if (__shfl_sync(~0u, before, 0) != parts - 1) return false;
+  meet(thread / 128);
+  if (*is_last == 0) return false;
   const float4* const first = partial + static_cast<size_t>(tile * parts) * kUnitQuads + thread;
 #pragma unroll
   for (int q = 0; q < kQuads; ++q) {
@@ -207,7 +209,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
   if constexpr (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
   const int own = warpgroup - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   unsigned char* const own_out = shared + kStages * kStageBytes + own * 2 * kOutBoxBytes;
-  unsigned out_box = shared_place(own_out);
+  volatile unsigned* const is_last = reinterpret_cast<unsigned*>(shared + kStages * kStageBytes + kOutBytes + kStages * 16) + own;
   float sum[kHeights][kTileN / 2];
   for (unsigned unit = blockIdx.x; unit < tiles.count(); unit += gridDim.x) {
     const unsigned tile = unit / parts, part_of_depth = unit % parts;
@@ -235,7 +237,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     if (lane == 0) arrive(empty + 8 * previous);
-    if (kSplit > 1 && parts > 1 && !last_of_parts(sum, tile, part_of_depth, parts, threadIdx.x - 128)) continue;
+    if (kSplit > 1 && parts > 1 && !last_of_parts(sum, tile, part_of_depth, parts, threadIdx.x - 128, is_last)) continue;
 
     // Sum 4 j + i of a lane lies in row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2.
     if constexpr (kVectors && kOutByMap) {
@@ -246,29 +248,34 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
         memcpy(&word, &two, sizeof word);
         return word;
       };
+      constexpr int kBoxes = kHeights * (kTileN / 64);
 #pragma unroll
-      for (int box = 0; box < kHeights * (kTileN / 64); ++box) {
-        const int height = box / (kTileN / 64), box_row = first_row + (own * kHeights + height) * 64, box_column = first_column + box % (kTileN / 64) * 64;
-        const long long row = box_row + warp * 16 + lane / 4;
-        // The box that left before the last one is free again.
-        if (threadIdx.x % 128 == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-        asm volatile("bar.sync %0, 128;" ::"r"(own + 1) : "memory");
+      for (int first_box = 0; first_box < kBoxes; first_box += 2) {
+        // What left from here before has been read.
+        if (threadIdx.x % 128 == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        meet(own);
 #pragma unroll
-        for (int j = 0; j < 8; j += 2) {
-          const float* const from = sum[height] + (box % (kTileN / 64) * 8 + j) * 4;
-          const long long column = box_column + j * 8 + lane % 4 * 2;
-          const unsigned place = out_box + (warp * 16 + lane % 16) * 128 + ((j + lane / 16) ^ (lane % 8)) * 16;
-          asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(pair(from, row, column)), "r"(pair(from + 2, row + 8, column)), "r"(pair(from + 4, row, column + 8)),
-                       "r"(pair(from + 6, row + 8, column + 8))
-                       : "memory");
+        for (int box = first_box; box < first_box + 2 && box < kBoxes; ++box) {
+          const int height = box / (kTileN / 64);
+          const long long row = first_row + (own * kHeights + height) * 64 + warp * 16 + lane / 4;
+#pragma unroll
+          for (int j = 0; j < 8; j += 2) {
+            const float* const from = sum[height] + (box % (kTileN / 64) * 8 + j) * 4;
+            const long long column = first_column + box % (kTileN / 64) * 64 + j * 8 + lane % 4 * 2;
+            const unsigned place = shared_place(own_out) + (box - first_box) * kOutBoxBytes + (warp * 16 + lane % 16) * 128 + ((j + lane / 16) ^ (lane % 8)) * 16;
+            asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(pair(from, row, column)), "r"(pair(from + 2, row + 8, column)),
+                         "r"(pair(from + 4, row, column + 8)), "r"(pair(from + 6, row + 8, column + 8))
+                         : "memory");
+          }
         }
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        asm volatile("bar.sync %0, 128;" ::"r"(own + 1) : "memory");
+        meet(own);
         if (threadIdx.x % 128 == 0) {
-          store_box(&out_map, out_box, box_column, box_row, batch);
+#pragma unroll
+          for (int box = first_box; box < first_box + 2 && box < kBoxes; ++box)
+            store_box(&out_map, shared_place(own_out) + (box - first_box) * kOutBoxBytes, first_column + box % (kTileN / 64) * 64, first_row + (own * kHeights + box / (kTileN / 64)) * 64, batch);
           asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         }
-        out_box = 2 * shared_place(own_out) + kOutBoxBytes - out_box;
       }
     } else {
       float* const out_part = reinterpret_cast<float*>(own_out) + warp * 16 * kOutPitch;
