@@ -280,13 +280,15 @@ TEST(Differential, AllHalvesConvert) {
   }
 }
 
-// Every sign and exponent, 7 bits of the significand, and what lies about the ties of 10 and 7 bits.
+// Every sign and exponent, 5 bits of the significand, and what lies about the ties of 10 and 7 bits.
 TEST(Differential, SingleFloatsConvertToSmallOnes) {
-  for (const char* low : {"0", "0x0fff", "0x1000", "0x1001", "0x3000", "0x7fff", "0x8000", "0x8001"}) {
-    const std::string single = fmt::format("shl.b32 %x, %t, 16; or.b32 %x, %x, {}; mov.b32 %f, %x; ", low);
-    for (const char* line : {"cvt.rn.f16.f32 %d, %f;", "cvt.rn.bf16.f32 %d, %f;"}) expect_whole_domain({single + line, 65536, ".b16", ".b16"});
-    for (const char* line : {"cvt.rna.tf32.f32 %d, %f;", "cvt.rn.f16x2.f32 %d, %f, 0f3F801000;", "cvt.rn.bf16x2.f32 %d, 0f3F808000, %f;"}) expect_whole_domain({single + line, 65536, ".b16", ".b32"});
+  for (const char* low : {"0", "0x1000", "0x1001", "0x3000", "0x18000", "0x8001"}) {
+    const std::string single = fmt::format("shl.b32 %x, %t, 18; or.b32 %x, %x, {}; mov.b32 %f, %x; ", low);
+    for (const char* line : {"cvt.rn.f16.f32 %d, %f;", "cvt.rn.bf16.f32 %d, %f;"}) expect_whole_domain({single + line, 16384, ".b16", ".b16"});
+    expect_whole_domain({single + "cvt.rna.tf32.f32 %d, %f;", 16384, ".b16", ".b32"});
   }
+  const std::string tie = "shl.b32 %x, %t, 18; or.b32 %x, %x, 0x19000; mov.b32 %f, %x; ";
+  for (const char* line : {"cvt.rn.f16x2.f32 %d, %f, 0f3F801000;", "cvt.rn.bf16x2.f32 %d, 0f3F808000, %f;"}) expect_whole_domain({tie + line, 16384, ".b16", ".b32"});
 }
 
 TEST(Differential, AllPairsOfBytesThroughIntegerForms) {
