@@ -67,6 +67,13 @@ bool is_uniform(const std::byte* slot, U mask) {
   return difference == 0;
 }
 
+// for_lanes, which counts bits, where whole warps are the rule.
+template <class F>
+void each_lane(U mask, F f) {
+  if (mask != kFullMask) return for_lanes(mask, f);
+  for (U i = 0; i < 32; ++i) f(i);
+}
+
 // shfl: r[0] d, r[1] a, r[2] b, r[3] c, r[4] member mask, r[5] p (flags bit 5).
 Flow run_shfl(Warp& w, const Op& op, U mask) {
   if (!gather_lanes(w, op, mask, w.at(op.r[4]))) return Flow::regroup;
@@ -81,7 +88,7 @@ Flow run_shfl(Warp& w, const Op& op, U mask) {
     const ShuffleTable& table = shuffle_table(mode, get<U>(b, lane), get<U>(c, lane));
     std::memcpy(result, a, sizeof result);
     std::byte* d = w.at(op.r[0]);
-    for_lanes(mask, [&](U i) { put<U>(d, i, result[table.lanes[i]]); });
+    each_lane(mask, [&](U i) { put<U>(d, i, result[table.lanes[i]]); });
     if (mask != kFullMask)
       for_lanes(mask, [&](U i) { if ((mask >> table.lanes[i] & 1) == 0) report_absent(w, op, i, table.lanes[i]); });
     if ((op.flags & 32) != 0) put_predicate(w.at(op.r[5]), table.inside, mask);
@@ -103,6 +110,7 @@ Flow run_shfl(Warp& w, const Op& op, U mask) {
 // Calls f(lanes) for each set of executing lanes that name each other.
 template <class F>
 void for_parties(U mask, const std::byte* member_masks, F f) {
+  if (is_uniform(member_masks, mask)) return f(mask);
   for (U rest = mask; rest != 0;) {
     const U members = get<U>(member_masks, lane_of(rest));
     U lanes = 0;
@@ -112,6 +120,10 @@ void for_parties(U mask, const std::byte* member_masks, F f) {
   }
 }
 
+void put_all(std::byte* slot, U lanes, U value) {
+  each_lane(lanes, [&](U i) { put<U>(slot, i, value); });
+}
+
 // vote: r[0] d, r[1] p (flags bit 0: negated), r[2] member mask.
 Flow run_vote(Warp& w, const Op& op, U mask) {
   if (!gather_lanes(w, op, mask, w.at(op.r[2]))) return Flow::regroup;
@@ -119,7 +131,7 @@ Flow run_vote(Warp& w, const Op& op, U mask) {
   for_parties(mask, w.at(op.r[2]), [&](U lanes) {
     const U votes = p & lanes;
     switch (op.source->mods.vote) {
-      case ptx::VoteMode::ballot: for_lanes(lanes, [&](U i) { put<U>(w.at(op.r[0]), i, votes); }); break;
+      case ptx::VoteMode::ballot: put_all(w.at(op.r[0]), lanes, votes); break;
       case ptx::VoteMode::all: put_predicate(w.at(op.r[0]), votes == lanes ? kFullMask : 0, lanes); break;
       case ptx::VoteMode::any: put_predicate(w.at(op.r[0]), votes != 0 ? kFullMask : 0, lanes); break;
       default: put_predicate(w.at(op.r[0]), votes == lanes || votes == 0 ? kFullMask : 0, lanes); break;
@@ -165,7 +177,7 @@ Flow run_redux(Warp& w, const Op& op, U mask) {
   for_parties(mask, w.at(op.r[2]), [&](U lanes) {
     U value = get<U>(w.at(op.r[1]), lane_of(lanes));
     for_lanes(lanes & (lanes - 1), [&](U i) { value = reduce(op.source->mods.atom_op, ptx::is_signed(op.source->type), value, get<U>(w.at(op.r[1]), i)); });
-    for_lanes(lanes, [&](U i) { put<U>(w.at(op.r[0]), i, value); });
+    put_all(w.at(op.r[0]), lanes, value);
   });
   return Flow::next;
 }
