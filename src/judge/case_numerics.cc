@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "judge/elements.h"
 #include "judge/mismatch_pattern.h"
 #include "judge/trivial_output.h"
+#include "task/low_bits.h"
 
 namespace kforge::judge {
 namespace {
@@ -135,6 +137,7 @@ std::string NumericsJudge::see(const trial::CallEvidence& call, const std::strin
     now.values = call.run.values;
     now.layout = task::layout(*tensor, call.run.sizes).value_or(task::TensorLayout{});
     now.storing = StoringLines(call.log, tensor->name);
+    if (call.run.values.starts_with(task::kLowBits)) see_pair(*tensor, call, output, now.layout);
     if (now.layout.elements >= kPooledBelow) {
       const Draw draw{output.bytes, output.reference, {}, inputs};
       const std::string wrong = judge(*tensor, {draw}, now, candidate, &report, findings);
@@ -153,6 +156,19 @@ std::string NumericsJudge::see(const trial::CallEvidence& call, const std::strin
     if (why.empty()) why = wrong;
   }
   return why;
+}
+
+void NumericsJudge::see_pair(const task::Tensor& tensor, const trial::CallEvidence& call, const trial::Output& output, const task::TensorLayout& layout) {
+  auto options = numerics_options(task_, tensor, call.run.sizes);
+  if (!options || !task::is_float(tensor.dtype) || static_cast<std::int64_t>(output.reference.size()) != layout.elements) return;
+  options->abs.reset();
+  options->rel.reset();
+  const Draw draw{output.bytes, output.reference, {}, {}};
+  const double allowed = compare({&draw, 1}, layout, *options).norm_bound;
+  const Elements elements(output.bytes, layout, tensor.dtype);
+  std::vector<double> out(output.reference.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = elements[i];
+  operand_use_.see(call.run.values.substr(task::kLowBits.size()), tensor.name, call.call % 2 == 1, std::move(out), {output.reference.begin(), output.reference.end()}, allowed);
 }
 
 // An input of another number of elements cannot be what was copied: it is not kept.

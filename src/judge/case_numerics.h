@@ -11,6 +11,7 @@
 #include "judge/arithmetic.h"
 #include "judge/findings.h"
 #include "judge/numerics.h"
+#include "judge/operand_use.h"
 #include "judge/storing_line.h"
 #include "kforge/verdict.h"
 #include "task/task.h"
@@ -32,6 +33,8 @@ class NumericsJudge {
   std::optional<std::string> blind_output() const;
   // How far the outputs are from what the declared arithmetic reaches.
   const ReachedPrecision& reached() const { return reached_; }
+  // Whether they follow the lowest bits of what they are computed from.
+  const OperandUse& operand_use() const { return operand_use_; }
   // What is wrong with the task itself (a reference that is NaN where that is not allowed); empty when nothing is.
   const std::string& task_fault() const { return task_fault_; }
 
@@ -51,6 +54,7 @@ class NumericsJudge {
     task::Sizes sizes;
     std::string values;
   };
+  void see_pair(const task::Tensor& tensor, const trial::CallEvidence& call, const trial::Output& output, const task::TensorLayout& layout);
   void keep(Pool& pool, const trial::Output& output, const std::vector<InputView>& inputs) const;
   std::string finish(const task::Tensor& tensor, const std::string& candidate, FindingSet& findings);
   std::string judge(const task::Tensor& tensor, const std::vector<Draw>& draws, const Pool& about, const std::string& candidate,
@@ -61,6 +65,7 @@ class NumericsJudge {
   std::map<std::string, Pool> pools_;            // by output
   std::map<std::string, bool> could_fail_;       // by output
   ReachedPrecision reached_;
+  OperandUse operand_use_;
   std::string task_fault_;
 };
 

@@ -277,9 +277,10 @@ void Judge::see_arithmetic(const trial::TrialResult& trial) {
   const auto excess = numerics_.reached().worst(task_);
   if (!options_.defences.on(trial::Defence::precision) || !trial.module || !excess || findings_.has_error("numerics")) return;
   const auto operation = narrower_operation(*trial.module, task_);
-  if (!operation && !(task_.numerics.accumulate && excess->times > kByItself)) return;
+  const auto blind = numerics_.operand_use().blind();
+  if (!operation && !blind && !(task_.numerics.accumulate && excess->times > kByItself)) return;
   Finding finding = make_finding("numerics", operation ? operation->position : evidence::SourcePosition{}, options_.candidate);
-  finding.message = fmt::format("{}: narrower arithmetic than agreed, which the tolerance admits: {}{}", excess->output, excess->why, operation ? "; the code holds " + operation->text : "");
+  finding.message = fmt::format("{}: narrower arithmetic than agreed, which the tolerance admits: {}{}", excess->output, excess->why, operation ? "; the code holds " + operation->text : blind ? fmt::format("; '{}' does not follow the lowest bits of '{}'", blind->output, blind->operand) : "");
   finding.measured = fmt::format("{:.1f} times what the agreed arithmetic reaches", excess->times);
   finding.required = "at most what the agreed arithmetic reaches";
   finding.advice = {"compute in the agreed type, or state the narrower one in [numerics] accumulate"};
@@ -289,6 +290,8 @@ void Judge::see_arithmetic(const trial::TrialResult& trial) {
 // What only hardware counters tell, where ncu could read them (contracts.md: the best evidence).
 void Judge::see_counters(const trial::TrialResult& trial) {
   if (options_.only_correctness) return;
+  const auto rung = std::find_if(trial.rungs.begin(), trial.rungs.end(), [](const trial::Rung& r) { return r.name == "profile"; });
+  const std::string stalls = rung == trial.rungs.end() || rung->status != trial::RungStatus::passed || rung->why.empty() ? "" : "; " + rung->why;
   for (const trial::CounterProfile& profile : trial.counters) {
     double read = 0, active = 0, cycles = 0;
     for (const gpu::CounterRow& kernel : profile.kernels) {
@@ -325,7 +328,7 @@ void Judge::see_counters(const trial::TrialResult& trial) {
     };
     const double inputs = bytes_of_inputs(task_, profile.sizes);
     if (read > 0 && inputs > 0) put("memory.reuse", read / inputs, true, fmt::format("{:.2f} [{}]", read / inputs, profile.label));
-    if (cycles > 0) put("compute.issue", active / cycles, false, fmt::format("{:.2f} [{}]", active / cycles, profile.label));
+    if (cycles > 0) put("compute.issue", active / cycles, false, fmt::format("{:.2f} [{}]{}", active / cycles, profile.label, stalls));
   }
 }
 

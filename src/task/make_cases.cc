@@ -15,6 +15,7 @@
 #include "task/adversarial.h"
 #include "task/cases.h"
 #include "task/expression.h"
+#include "task/low_bits.h"
 #include "task/random.h"
 #include "task/values.h"
 
@@ -27,7 +28,7 @@ constexpr std::array<std::int64_t, 9> kOtherBases{64, 48, 32, 16, 128, 256, 1024
 constexpr std::int64_t kReach = 64;                       // how far above a forbidden extent an allowed one is looked for
 constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: what a built-in size may have off the usual base
 constexpr std::int64_t kPoolElements = 32;
-constexpr std::uint32_t kRepeats = 5;
+constexpr std::uint32_t kRepeats = 5, kMostPairs = 8;
 // Adversarial values want one long dimension: only there does a thread meet two elements, a counter of 8 bits its end, a sum its cancellation.
 constexpr std::array<std::int64_t, 5> kLongExtents{65537, 16411, 4099, 1057, 257};
 constexpr std::int64_t kLongElements = 1 << 18;           // of all tensors
@@ -66,6 +67,7 @@ class CaseMaker {
         const auto sizes = with_long_dimension(*base);
         if (applies(kind, sizes)) add(sizes, kind);
       }
+    if (base) add_pairs(*base);
     if (base) add(*base, "declared", kRepeats);
     if (options_.with_measure)
       for (const auto& sizes : task_.measure) add_measure(sizes);
@@ -171,6 +173,16 @@ class CaseMaker {
     // Seeds of neighbouring cases are far apart: a case's calls use seed, seed + 1, ...
     const auto known = mix64(options_.seed ^ mix64(cases_.size() + 1)), seed = options_.fresh_seed == 0 ? known : mix64(known ^ options_.fresh_seed);
     cases_.push_back({sizes, std::string(values), seed, calls, false, label(sizes)});
+  }
+
+  // Enough pairs for a judgement where an output has few elements.
+  void add_pairs(const Sizes& sizes) {
+    const std::uint32_t pairs = std::min(draws_to_pool(task_, sizes), kMostPairs);
+    for (const std::string& kind : low_bits_kinds(task_)) {
+      const std::size_t before = cases_.size();
+      add(sizes, kind, 2 * pairs);
+      if (cases_.size() > before) cases_.back().seed &= ~std::uint64_t{1};
+    }
   }
 
   // A measured size that was tried already is tried once: that case is the measured one.

@@ -15,6 +15,7 @@
 #include "task/adversarial.h"
 #include "task/cases.h"
 #include "task/dtype_convert.h"
+#include "task/low_bits.h"
 #include "task/random.h"
 #include "task/values.h"
 
@@ -149,7 +150,7 @@ std::uint64_t machine_memory_bytes() {
 Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tensor, const Sizes& sizes, std::string_view values,
                                             std::uint64_t seed) {
   if (tensor.role == Role::out) return fail(ErrorCode::bad_input, fmt::format("'{}' is an output and has no input values", tensor.name));
-  const bool declared = values == "declared";
+  const bool paired = values.starts_with(kLowBits), declared = values == "declared" || paired;
   if (!declared && std::find(kAdversarialKinds.begin(), kAdversarialKinds.end(), values) == kAdversarialKinds.end())
     return fail(ErrorCode::bad_input, fmt::format("no kind of values '{}'", values));
   const auto placed = layout(tensor, sizes);
@@ -161,7 +162,8 @@ Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tens
                 "use smaller sizes");
   std::vector<std::byte> out(placed->bytes, std::byte{0xff});
   if (placed->elements == 0) return out;
-  const CounterRandom random(mix64(seed) ^ hash_text(task.name) ^ mix64(hash_text(tensor.name)) ^ mix64(hash_text(values) + 1));
+  const auto random_of = [&](std::uint64_t from) { return CounterRandom(mix64(from) ^ hash_text(task.name) ^ mix64(hash_text(tensor.name)) ^ mix64(hash_text(values) + 1)); };
+  const CounterRandom random = random_of(paired ? seed / 2 : seed);
   Filler filler(tensor, *placed, out);
   if (!declared) {
     if (const auto generator = adversarial(values, tensor.values, *arguments, tensor.dtype)) {
@@ -171,6 +173,10 @@ Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tens
     }
   }
   if (auto done = fill_declared(tensor, *arguments, *placed, random, filler); !done) return Unexpected(done.error());
+  if (paired && tensor.dtype == Dtype::f32) {
+    const bool moved = values.substr(kLowBits.size()) == tensor.name;
+    set_low_bits(out, random_of(moved ? seed : seed / 2).stream(1), representable_range(tensor, *arguments));
+  }
   return out;
 }
 
