@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "gpu/csv.h"
+#include "gpu/ncu_trouble.h"
 
 namespace kforge::gpu {
 namespace {
@@ -17,27 +19,6 @@ constexpr std::string_view kMetrics[] = {
     "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio", "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio"};
 
-// Fields of one line of CSV; quotes may hold commas and doubled quotes.
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> out(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') out.back() += line[++i];
-    else if (c == '"') quoted = !quoted;
-    else if (c == ',' && !quoted) out.emplace_back();
-    else out.back() += c;
-  }
-  return out;
-}
-
-struct Trouble { std::string_view says, means; };
-constexpr Trouble kTroubles[] = {{"ERR_NVGPUCTRPERM", "this user may not read the hardware counters (ERR_NVGPUCTRPERM)"},
-                                 {"No kernels were profiled", "ncu saw no kernel"},
-                                 {"LibraryNotLoaded", "ncu cannot load its library here"},
-                                 {"Failed to initialize the profiler", "ncu cannot be initialised here"},
-                                 {"ERR_NVGPUPROFILER", "another profiler is using the GPU"}};
-
 }  // namespace
 
 std::vector<std::string> ncu_metrics() { return {std::begin(kMetrics), std::end(kMetrics)}; }
@@ -49,11 +30,10 @@ NcuReport read_ncu(std::string_view text) {
   std::size_t kernel = 0;
   for (const std::string_view line : split_lines(text)) {
     if (line.starts_with("==")) {
-      for (const Trouble& trouble : kTroubles)
-        if (line.find(trouble.says) != std::string_view::npos && out.trouble.empty()) out.trouble = std::string(trouble.means);
+      if (out.trouble.empty()) out.trouble = ncu_trouble(line);
       continue;
     }
-    auto fields = fields_of(line);
+    auto fields = csv_fields(line);
     if (header.empty()) {
       const auto found = std::find(fields.begin(), fields.end(), "Kernel Name");
       if (found == fields.end()) continue;   // what the program itself prints

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "gpu/sanitizer.h"
+#include "gpu/stalls.h"
 #include "trial/candidate_process.h"
 #include "trial/protocol.h"
 
@@ -134,6 +135,14 @@ Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& 
     gpu::NcuReport report = gpu::read_ncu(*text);
     if (!report.trouble.empty()) rung = {"profile", RungStatus::unknown, 0, report.trouble + "; the emulator's evidence stands"};
     else profiles.push_back({sizes, run.label, std::move(report.rows)});
+    if (!report.trouble.empty() || !rung.why.empty()) continue;   // stalls are told of the first size
+    std::vector<std::string> tool = {program->string(), "--clock-control", "none"};
+    for (const std::string& option : gpu::stall_options()) tool.push_back(option);
+    const auto source = files->run_under(tool);
+    if (!source) return Unexpected(source.error());
+    const gpu::StallReport stalls = gpu::read_stalls(*source);
+    const std::string told = gpu::describe_stalls(stalls.kernels);
+    rung.why = run.label + ": " + (!told.empty() ? told : stalls.trouble.empty() ? "no warp was seen to wait" : stalls.trouble);
   }
   rung.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return rung;

@@ -16,7 +16,8 @@ namespace kforge::trial {
 // Each tool once, on the largest case of few elements. Violations come back as the evidence of a call on the GPU. Errors: failed (no temporary folder).
 Expected<Rung> sanitize_on_gpu(const TrialRequest& request, const WorkerOptions& worker, const std::vector<task::Case>& cases, const std::function<void(const CallEvidence&)>& on_call);
 
-// ncu's metrics of every kernel of one call at each measure size, without change of clocks.
+// ncu's metrics of every kernel of one call at each measure size, without change of clocks. Of the first size also where warps wait, by line of the source:
+// the rung's `why`, in a sentence (gpu/stalls.h).
 Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, std::vector<CounterProfile>& profiles);
 
 }  // namespace kforge::trial
