@@ -66,6 +66,10 @@ def operator(torch, pattern, inputs, outputs, scalars):
         second = inputs[1]["shape"]
         plain_a, plain_b = first[-2] == out[-2], second[-1] == out[-1]
         return lambda a, b: torch.matmul(a if plain_a else a.transpose(-1, -2), b if plain_b else b.transpose(-1, -2))
+    if pattern.startswith("attention") and len(inputs) == 3 and len(first) in (3, 4) and out == first:
+        batch = (lambda x: x) if len(first) == 4 else (lambda x: x.unsqueeze(0))
+        causal = pattern.endswith("causal")
+        return lambda q, k, v: functional.scaled_dot_product_attention(batch(q), batch(k), batch(v), is_causal=causal).reshape(out)
     if pattern == "softmax" and len(inputs) == 1:
         return lambda x: torch.softmax(x, -1)
     if pattern == "layer_norm" and len(inputs) in (1, 3):
@@ -104,6 +108,16 @@ class Contestant:
         torch.cuda.init()
         if wanted["variant"] == "compile":
             self.function = torch.compile(self.function)
+        if wanted["variant"] == "cudnn":
+            from torch.nn.attention import SDPBackend, sdpa_kernel
+
+            plain = self.function
+
+            def through_cudnn(*tensors):
+                with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                    return plain(*tensors)
+
+            self.function = through_cudnn
         self.arena = None
 
     def area(self, count):

@@ -17,11 +17,19 @@ struct BenchOptions {
   std::string task;                      // path
   std::vector<std::string> candidates;   // .cu files
   std::vector<std::string> baselines;    // "cublas", "cublaslt", "cub"
+  std::string beside;                    // a program with a timing loop of its own that takes turns with them (docs/timing.md); ""
   std::string gpu;                       // data sheet, or "this"; "": the task's
   std::string device = "gpu";            // as CheckOptions
   double seconds = 4;                    // for the samples of one size, per candidate
   bool warm = false;
   std::function<void(std::string_view)> progress;
+};
+
+// What CUPTI saw the GPU do in one call, after all timing (docs/timing.md).
+struct GpuActivity {
+  std::string trouble;                // why nothing was seen; "" when the rest counts
+  std::uint64_t kernels = 0, streams = 0, copies = 0, host_copies = 0, copied_bytes = 0, fills = 0;   // host_copies: of `copies`, those from or to the host
+  std::vector<std::string> names;     // of its kernels, mangled, each once
 };
 
 // One candidate at one measure size. Times in microseconds.
@@ -33,6 +41,7 @@ struct BenchRow {
   bool witnessed = false;         // outputs of bursts were read by a process without a candidate
   std::uint64_t samples = 0, discarded = 0, verified = 0;
   TimeConditions conditions;
+  GpuActivity activity;
   std::string right;                     // "right", "wrong", or why it is not known
   std::string failure;                   // why there is no time; ""
   std::vector<std::string> dishonest;    // what speaks against the time

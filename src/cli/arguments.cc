@@ -172,7 +172,8 @@ CLI::App* add(CLI::App& app, BenchArguments& a) {
   BenchOptions& o = a.options;
   bench->add_option("task", o.task, "Task file (TOML)")->required();
   bench->add_option("candidates", o.candidates, "Candidates (.cu)");
-  bench->add_option("--with", o.baselines, "Also a library: cublas, cublaslt, cub, pytorch, pytorch-compile; several with commas")->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{"cublas", "cublaslt", "cub", "pytorch", "pytorch-compile"}));
+  bench->add_option("--with", o.baselines, "Also a library: cublas, cublaslt, cub, cudnn, pytorch, pytorch-compile; several with commas")->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{"cublas", "cublaslt", "cub", "cudnn", "pytorch", "pytorch-compile"}));
+  bench->add_option("--beside", o.beside, "A program with a timing loop of its own that takes turns with the candidates (docs/timing.md)")->type_name("COMMAND");
   bench->add_option("--gpu", o.gpu, "GPU data sheet by name or path, or this; default: the task's");
   bench->add_option("--device", o.device, "gpu, or gpu:N of this machine")->capture_default_str();
   bench->add_option("--time-seconds", o.seconds, "Seconds for the timed calls of one size and candidate")->check(numbers().positive)->capture_default_str();

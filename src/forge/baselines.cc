@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "gpu/library.h"
+#include "trial/time_candidates.h"
 
 namespace kforge::forge {
 namespace {
@@ -21,11 +22,15 @@ using task::Role;
 using task::Tensor;
 using Words = std::map<std::string, std::string>;
 
-struct LibraryRow { const char *word, *pattern, *source, *variable, *file; };
-constexpr LibraryRow kRows[] = {{"cublas", "gemm", "cublas_gemm.cu", "KFORGE_LIBCUBLAS", "libcublas.so.13"},
-                                {"cublaslt", "gemm", "cublaslt_gemm.cu", "KFORGE_LIBCUBLASLT", "libcublasLt.so.13"},
-                                {"cub", "reduction", "cub_sum.cu", nullptr, nullptr},
-                                {"cub", "scan", "cub_scan.cu", nullptr, nullptr}};
+Expected<std::string> find_cublas() { return gpu::find_toolkit_library("KFORGE_LIBCUBLAS", {"libcublas.so.13"}); }
+Expected<std::string> find_cublaslt() { return gpu::find_toolkit_library("KFORGE_LIBCUBLASLT", {"libcublasLt.so.13"}); }
+
+struct LibraryRow { const char *word, *pattern, *source; Expected<std::string> (*find)(); };
+constexpr LibraryRow kRows[] = {{"cublas", "gemm", "cublas_gemm.cu", find_cublas},
+                                {"cublaslt", "gemm", "cublaslt_gemm.cu", find_cublaslt},
+                                {"cudnn", "softmax", "cudnn_softmax.cu", gpu::find_cudnn},
+                                {"cub", "reduction", "cub_sum.cu", nullptr},
+                                {"cub", "scan", "cub_scan.cu", nullptr}};
 
 const char* matrix_type(Dtype dtype) {
   switch (dtype) {
@@ -75,18 +80,37 @@ Expected<Words> list_words(const task::Task& task, const std::string& word, bool
   return Words{{"A", a.name}, {"C", c.name}, {"K", a.shape[0]}};
 }
 
+// A matrix of rows in, one of the same shape out, and no factor: what cudnnSoftmaxForward computes.
+Expected<Words> softmax_words(const task::Task& task, const std::string& word) {
+  if (task.tensors.size() != 2 || std::any_of(task.scalars.begin(), task.scalars.end(), [](const task::Scalar& s) { return s.value != 1; })) return not_done(word, "one matrix goes in and one comes out, and no factor");
+  const Tensor &a = task.tensors[0], &c = task.tensors[1];
+  if (a.role != Role::in || c.role != Role::out || a.shape.size() != 2 || a.shape != c.shape || a.dtype != c.dtype || !a.strides.empty() || !c.strides.empty()) return not_done(word, "one plain matrix goes in and one of its shape and type comes out");
+  struct Row { Dtype dtype; const char* type; };
+  constexpr Row kTypes[] = {{Dtype::f32, "0"}, {Dtype::f64, "1"}, {Dtype::f16, "2"}, {Dtype::bf16, "9"}};   // cudnnDataType_t
+  const auto type = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Row& row) { return row.dtype == a.dtype; });
+  if (type == std::end(kTypes)) return not_done(word, "its types here are f64, f32, f16 and bf16");
+  return Words{{"A", a.name}, {"C", c.name}, {"ROWS", a.shape[0]}, {"K", a.shape[1]}, {"TYPE", type->type}, {"SCALE", a.dtype == Dtype::f64 ? "double" : "float"}};
+}
+
+// PyTorch has causal attention as an operator of its own: what the task's words say is believed, and its outputs are compared.
+std::string operator_of(const task::Task& task, const std::string& pattern) {
+  const bool causal = to_lower(task.name + " " + task.summary).find("causal") != std::string::npos;
+  return pattern == "attention" && causal ? "attention_causal" : pattern;
+}
+
 }  // namespace
 
-std::vector<std::string> library_baselines() { return {"cublas", "cublaslt", "cub", "pytorch", "pytorch-compile"}; }
+std::vector<std::string> library_baselines() { return {"cublas", "cublaslt", "cub", "cudnn", "pytorch", "pytorch-compile"}; }
 
 Expected<trial::Baseline> library_baseline(const std::string& word, const task::Task& task, const std::string& pattern) {
-  if (word.starts_with("pytorch")) return trial::Baseline{word, {}, true, word == "pytorch" ? "eager" : "compile", pattern};
+  if (word.starts_with("pytorch")) return trial::Baseline{word, {}, true, word == "pytorch" ? "eager" : "compile", operator_of(task, pattern)};
+  if (word == trial::kCudnn && pattern == "attention") return trial::Baseline{word, {}, true, "cudnn", operator_of(task, pattern)};   // its attention is reached through PyTorch
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const LibraryRow& r) { return r.word == word && r.pattern == pattern; });
   if (row == std::end(kRows)) return not_done(word, fmt::format("the pattern is {}", pattern));
-  auto words = pattern == "gemm" ? product_words(task, word) : list_words(task, word, pattern == "scan");
+  auto words = pattern == "gemm" ? product_words(task, word) : pattern == "softmax" ? softmax_words(task, word) : list_words(task, word, pattern == "scan");
   if (!words) return Unexpected(words.error());
-  if (row->file) {
-    const auto library = gpu::find_toolkit_library(row->variable, {row->file});
+  if (row->find) {
+    const auto library = row->find();
     if (!library) return Unexpected(library.error());
     (*words)["LIBRARY"] = *library;
   }

@@ -11,7 +11,7 @@
 
 namespace kforge::forge {
 
-std::vector<std::string> library_baselines();    // words: "cublas", "cublaslt", "cub", "pytorch", "pytorch-compile"
+std::vector<std::string> library_baselines();    // words: "cublas", "cublaslt", "cub", "cudnn", "pytorch", "pytorch-compile"
 
 // Errors: unsupported (this library has no such computation, in one sentence), missing (it is not on this machine), failed.
 Expected<trial::Baseline> library_baseline(const std::string& word, const task::Task& task, const std::string& pattern);

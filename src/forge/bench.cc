@@ -13,7 +13,8 @@
 namespace kforge {
 namespace {
 
-BenchRow row_of(const trial::Timing& timing, const TimeConditions& where) {
+BenchRow row_of(const trial::TimedContestant& timed, const TimeConditions& where) {
+  const trial::Timing& timing = timed.timing;
   BenchRow row;
   row.candidate = timing.name;
   row.sizes = timing.label;
@@ -38,6 +39,8 @@ BenchRow row_of(const trial::Timing& timing, const TimeConditions& where) {
   row.conditions.temperature_c = timing.conditions.temperature_c;
   row.conditions.power_w = timing.conditions.power_w;
   row.conditions.power_capped = timing.conditions.power_capped;
+  const trial::Activity& seen = timed.activity;
+  row.activity = {seen.trouble, seen.kernels, seen.streams, seen.copies, seen.host_copies, seen.copied_bytes, seen.fills, seen.names};
   row.failure = timing.failure;
   row.dishonest = timing.dishonest;
   row.right = !timing.unverified.empty() ? timing.unverified : timing.verified == 0 ? "not compared" : "right";
@@ -78,7 +81,7 @@ Expected<BenchReport> bench(const BenchOptions& options) {
   const TimeConditions where{target->gpu->device.name, target->gpu->driver_version, target->toolkit, 0, 0, 0, 0, false};
   std::vector<judge::Judge> judges;
   for (const trial::Baseline& one : trial.baselines) judges.emplace_back(*task, target->sheet, judge::JudgeOptions{one.name, true, true, where, target->defences});
-  const auto timed = trial::time_sources(trial, [&](std::size_t contestant, const trial::CallEvidence& call) { judges[contestant].see(call); });
+  const auto timed = trial::time_sources(trial, options.beside, [&](std::size_t contestant, const trial::CallEvidence& call) { judges[contestant].see(call); });
   if (!timed) return Unexpected(timed.error());
   const auto& times = timed->times;
 
@@ -91,7 +94,8 @@ Expected<BenchReport> bench(const BenchOptions& options) {
   out.sheet_bytes_per_s = target->sheet.dram_bytes_per_s;
   for (std::size_t i = 0; i < times.size(); ++i) {
     BenchRow row = row_of(times[i], where);
-    if (judges[i % judges.size()].rejected()) row.right = "wrong";
+    const std::size_t place = i % (judges.size() + (options.beside.empty() ? 0 : 1));
+    if (place < judges.size() && judges[place].rejected()) row.right = "wrong";
     out.rows.push_back(std::move(row));
   }
   return out;

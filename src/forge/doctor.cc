@@ -157,6 +157,8 @@ std::vector<DoctorRow> doctor() {
   add_nvml(rows);
   rows.push_back(library_row("CUDA runtime", gpu::find_cuda_runtime(), "the CUDA toolkit 13.0; needed with --device gpu"));
   rows.push_back(library_row("cuBLAS", gpu::find_toolkit_library("KFORGE_LIBCUBLAS", {"libcublas.so.13"}), "it comes with the CUDA toolkit; for the baseline cublas"));
+  rows.push_back(library_row("CUPTI", gpu::find_cupti(), "it comes with the CUDA toolkit; without it nobody counts what the GPU does in a call"));
+  rows.push_back(library_row("cuDNN", gpu::find_cudnn(), "pip install nvidia-cudnn-cu13, or cuDNN 9 beside the toolkit; for the baseline cudnn"));
   rows.push_back(pytorch_row());
   rows.push_back(counters_row());
   rows.push_back(library_row("libcurl", llm::curl_version(), "apt-get install libcurl4; for language models behind a server (optimize --llm)"));

@@ -34,7 +34,7 @@ std::vector<fs::path> toolkit_folders() {
     roots.push_back(*root / ".kforge" / "cuda" / "nvidia" / "cu13");
   }
   for (const fs::path& root : roots)
-    for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib"}) out.push_back(root / folder);
+    for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) out.push_back(root / folder);
   return out;
 }
 
@@ -86,6 +86,23 @@ Expected<std::string> find_toolkit_library(const char* variable, const std::vect
   }
   return fail(ErrorCode::missing, fmt::format("{} was not found beside nvcc, in $CUDA_HOME, /usr/local/cuda or where the loader looks", names.front()), {},
               "install the CUDA toolkit 13.0");
+}
+
+Expected<std::string> find_cupti() { return find_toolkit_library("KFORGE_LIBCUPTI", {"libcupti.so.13", "libcupti.so.12", "libcupti.so"}); }
+
+Expected<std::string> find_cudnn() {
+  constexpr const char* kFile = "libcudnn.so.9";
+  auto found = find_toolkit_library("KFORGE_LIBCUDNN", {kFile});
+  const auto python = found || named("KFORGE_LIBCUDNN") ? std::nullopt : find_program("python3");
+  if (!python) return found;
+  std::error_code error;
+  const fs::path libraries = python->parent_path().parent_path() / "lib";   // of a virtual environment, whose python3 is a link
+  for (fs::directory_iterator it(libraries, error), end; !error && it != end; it.increment(error)) {
+    const fs::path file = it->path() / "site-packages" / "nvidia" / "cudnn" / "lib" / kFile;
+    std::error_code ignored;
+    if (it->path().filename().string().starts_with("python3") && fs::exists(file, ignored)) return file.string();
+  }
+  return found;
 }
 
 Expected<std::string> find_cuda_runtime() { return find_toolkit_library("KFORGE_LIBCUDART", {"libcudart.so.13"}); }

@@ -33,6 +33,10 @@ Expected<Library> open_nvml();       // libnvidia-ml; $KFORGE_LIBNVML
 // NVIDIA's libcudart, which is not opened here: the worker does that. $KFORGE_LIBCUDART; else beside nvcc, in the toolkit's usual folders,
 // by the loader. Errors: missing.
 Expected<std::string> find_cuda_runtime();
+// CUPTI, which only workers open: what it shows is a second witness (docs/timing.md). $KFORGE_LIBCUPTI. Errors: missing.
+Expected<std::string> find_cupti();
+// cuDNN, of the toolkit's folders or of PyTorch's wheels beside python3. $KFORGE_LIBCUDNN. Errors: missing.
+Expected<std::string> find_cudnn();
 // Another library of the toolkit by its file name ("libcublas.so.13"), found likewise. Errors: missing.
 Expected<std::string> find_toolkit_library(const char* variable, const std::vector<std::string>& names);
 

@@ -1,5 +1,6 @@
 // A bench report as table, JSON and CSV.
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,12 +15,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string counted(std::uint64_t count, const char* one, const char* many) { return fmt::format("{} {}", count, count == 1 ? one : many); }
+
+// Of a call that is more than kernels on one stream; "" of others, and where nothing was seen.
+std::string unusual_activity(const GpuActivity& a) {
+  if (!a.trouble.empty() || (a.streams <= 1 && a.copies == 0 && a.fills == 0)) return {};
+  std::string out = fmt::format("{} on {}", counted(a.kernels, "kernel", "kernels"), counted(a.streams, "stream", "streams"));
+  if (a.copies > 0) out += fmt::format(", {} ({})", counted(a.copies, "copy", "copies"), human_bytes(static_cast<double>(a.copied_bytes)));
+  if (a.host_copies > 0) out += fmt::format(", {} of them from or to the host", a.host_copies);
+  if (a.fills > 0) out += ", " + counted(a.fills, "fill", "fills");
+  return out;
+}
+
+Json activity_json(const GpuActivity& a) {
+  if (!a.trouble.empty()) return {{"trouble", a.trouble}};
+  return {{"trouble", ""}, {"kernels", a.kernels}, {"streams", a.streams}, {"copies", a.copies}, {"host_copies", a.host_copies}, {"copied_bytes", a.copied_bytes}, {"fills", a.fills}, {"names", a.names}};
+}
+
 std::string notes_of(const BenchRow& row) {
   std::vector<std::string> notes;
   if (!row.failure.empty()) notes.push_back(row.failure);
   else if (row.right != "right") notes.push_back(row.right);
   for (const std::string& why : row.dishonest) notes.push_back("not honest: " + why);
   if (row.host_bound) notes.emplace_back("bound by the host");
+  if (const std::string seen = unusual_activity(row.activity); !seen.empty()) notes.push_back(seen);
   if (row.conditions.power_capped) notes.emplace_back("power cap");
   if (row.discarded > 0) notes.push_back(fmt::format("{} dropped", row.discarded));
   return join(notes, "; ");
@@ -65,6 +84,10 @@ std::string to_text(const BenchReport& report) {
   }
   if (report.copy_bytes_per_s > 0)
     out += fmt::format("a device-to-device copy moves {:.0f} GB/s ({:.0f}% of the data sheet's rate)\n", report.copy_bytes_per_s / 1e9, 100 * report.copy_bytes_per_s / report.sheet_bytes_per_s);
+  std::set<std::string> unwatched;
+  for (const BenchRow& row : report.rows)
+    if (!row.activity.trouble.empty() && row.failure.empty() && row.verified > 0) unwatched.insert(row.activity.trouble);
+  for (const std::string& why : unwatched) out += "not watched by CUPTI: " + report::printable(why) + "\n";
   for (const std::string& warning : report.warnings) out += "warning: " + report::printable(warning) + "\n";
   return out;
 }
@@ -79,6 +102,7 @@ std::string to_json(const BenchReport& report) {
     for (const Condition& c : kConditions) conditions[c.name] = row.conditions.*c.value;
     conditions["power_capped"] = row.conditions.power_capped;
     one["conditions"] = std::move(conditions);
+    one["activity"] = activity_json(row.activity);
     rows.push_back(std::move(one));
   }
   return report::dump({{"schema", "kforge.bench/1"}, {"task", report.task}, {"gpu", report.gpu}, {"warm", report.warm}, {"copy_bytes_per_s", report.copy_bytes_per_s}, {"sheet_bytes_per_s", report.sheet_bytes_per_s}, {"rows", rows}, {"warnings", report.warnings}});

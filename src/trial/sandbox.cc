@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -249,8 +250,14 @@ std::uint64_t signal_to_self(const siginfo_t& info, const void* context) {
   return info.si_syscall == SYS_tgkill ? static_cast<std::uint32_t>(registers[REG_RDX]) : 0;
 }
 
+std::atomic<bool> quiet = false;
+
 void report(int signal, siginfo_t* info, void* context) {
   const bool stopped = signal == SIGSYS;
+  if (stopped && quiet) {
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX] = -EPERM;   // what the call returns: it was not made
+    return;
+  }
   FrameHeader header;
   header.kind = stopped ? FrameKind::forbidden : FrameKind::crashed;
   header.detail = static_cast<std::uint64_t>(stopped ? info->si_syscall : signal) | (stopped ? signal_to_self(*info, context) << 32 : 0);
@@ -259,6 +266,8 @@ void report(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
+
+void refuse_quietly() { quiet = true; }
 
 void install_reporters() {
   constexpr std::size_t kStackBytes = 256 << 10;

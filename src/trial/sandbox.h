@@ -31,6 +31,9 @@ std::string enter_sandbox(const SandboxRequest& request);
 // After the object was loaded. Emulated: no file at all can be opened any more. On a real GPU: no system call by an instruction of the object's own.
 std::string close_sandbox(const SandboxRequest& request);
 
+// From now on what the filter stops fails with EPERM and does not end the process: for CUPTI, which asks for a socket and can do without. It allows nothing.
+void refuse_quietly();
+
 // Reports SIGSYS and fatal signals to the parent. Before enter_sandbox.
 void install_reporters();
 

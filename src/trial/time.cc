@@ -18,6 +18,7 @@
 #include "trial/candidate_process.h"
 #include "trial/correct.h"
 #include "trial/keeper.h"
+#include "trial/outside_loop.h"
 #include "trial/timed_worker.h"
 
 namespace kforge::trial {
@@ -35,7 +36,7 @@ class SizeRun {
   SizeRun(const TimeRequest& request, const task::Case& run, const std::function<void(std::size_t, const CallEvidence&)>& on_call, std::mt19937_64& random)
       : request_(request), run_(run), on_call_(on_call), random_(random) {}
 
-  Expected<std::vector<Timing>> time() {
+  Expected<std::vector<TimedContestant>> time() {
     auto layout = lay_out(*request_.task, run_.sizes, false);
     if (!layout) return Unexpected(layout.error());
     layout_ = std::move(*layout);
@@ -53,6 +54,7 @@ class SizeRun {
       all_[i]->warm_up();
       tell_failure(i);
     }
+    if (auto opened = open_beside(); !opened) return Unexpected(opened.error());
     sample();
     open_keeper();
     for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -62,11 +64,18 @@ class SizeRun {
       all_[i]->read_settings(false);
     }
     if (auto done = sample_fresh(); !done) return Unexpected(done.error());
-    std::vector<Timing> out;
+    std::vector<TimedContestant> out;
     for (std::size_t i = 0; i < all_.size(); ++i) {
+      all_[i]->watch();
       tell_failure(i);
       out.push_back(all_[i]->finish());
-      out.back().unverified = draws_.front().unanswered;
+      out.back().timing.unverified = draws_.front().unanswered;
+    }
+    if (beside_) {
+      Timing& timing = out.emplace_back(TimedContestant{beside_->finish(), {}}).timing;
+      timing.sizes = run_.sizes;
+      timing.label = run_.label;
+      timing.warm = request_.options.warm;
     }
     return out;
   }
@@ -74,6 +83,19 @@ class SizeRun {
  private:
   void say(const char* what) const {
     if (request_.progress) request_.progress(fmt::format("time {}: {}", run_.label, what));
+  }
+
+  Expected<void> open_beside() {
+    if (request_.beside.empty()) return {};
+    auto opened = OutsideLoop::start(request_.beside, run_.sizes);
+    if (!opened) return Unexpected(opened.error());
+    beside_ = std::move(*opened);
+    beside_->warm_up();
+    return {};
+  }
+
+  void sample_beside() {
+    if (beside_ && !beside_->failed()) beside_->sample_block();
   }
 
   void open_keeper() {
@@ -103,7 +125,7 @@ class SizeRun {
   // A B B A, and so on, until every median is known or the time is up.
   void sample() {
     const auto start = Clock::now();
-    const double seconds = request_.options.seconds * static_cast<double>(all_.size());
+    const double seconds = request_.options.seconds * static_cast<double>(all_.size() + (beside_ ? 1 : 0));
     const char* ended_by = "budget";
     for (std::size_t turn = 0;; ++turn) {
       bool known = true, any = false;
@@ -112,10 +134,12 @@ class SizeRun {
         any = true;
         known &= one->known();
       }
+      if (beside_ && !beside_->failed()) known &= beside_->known(request_.options.interval);
       if (any && known) ended_by = "interval";
       if (!any || known || (turn > 1 && seconds_since(start) > seconds) || (request_.stop && request_.stop())) break;
       if (turn % 8 == 0) say("sampling");
       const bool back = turn % 2 == 1;
+      if (back) sample_beside();
       for (std::size_t k = 0; k < all_.size(); ++k) {
         const std::size_t i = back ? all_.size() - 1 - k : k;
         if (!all_[i]->goes_on()) continue;
@@ -123,6 +147,7 @@ class SizeRun {
         all_[i]->sample_block(fetch);
         if (fetch && !all_[i]->failed()) verify(i, all_[i]->last_draw(), all_[i]->arena());
       }
+      if (!back) sample_beside();
     }
     for (const auto& one : all_) one->conclude(ended_by);
   }
@@ -214,6 +239,7 @@ class SizeRun {
   CaseLayout layout_;
   std::vector<Prepared> draws_;
   std::vector<std::unique_ptr<TimedWorker>> all_;
+  std::unique_ptr<OutsideLoop> beside_;          // null: none was asked for
   std::unique_ptr<Keeper> keeper_;               // null: the driver shares no memory
   std::vector<std::set<std::string>> seen_;      // by contestant: hashes of the answers handed on
   std::set<std::size_t> told_;
@@ -245,6 +271,15 @@ void judge_honesty(const Doubts& doubts, const Defences& defences, Timing& timin
     timing.dishonest.push_back(fmt::format("on inputs that it has not seen before a call takes {:.1f} us, on others {:.1f} us", timing.fresh_us, timing.us));
 }
 
+void judge_activity(const Activity& seen, const std::vector<std::string>& own, const Defences& defences, Timing& timing) {
+  constexpr double kSlackUs = 2;         // of the records' clock
+  if (!seen.trouble.empty()) return;
+  if (defences.on(Defence::quiet) && seen.late_us > std::max(kSlackUs, 0.05 * timing.us))
+    timing.dishonest.push_back(fmt::format("CUPTI sees {} going on for {:.1f} us after the given stream is done", seen.late, seen.late_us));
+  if (!defences.on(Defence::libraries) || own.empty()) return;
+  for (const std::string& name : foreign_kernels(seen, own)) timing.dishonest.push_back(fmt::format("CUPTI sees the kernel {}, which the object does not hold", name));
+}
+
 Expected<double> measure_copy(const TimeRequest& request) {
   constexpr std::uint64_t kMost = 1ull << 30, kRounds = 12;
   WorkerOptions options = request.worker;
@@ -267,9 +302,9 @@ Expected<FileLock> lock_gpu(const gpu::Device& device) {
   return FileLock::acquire(*folder / (device.uuid.empty() ? fmt::format("gpu-{}.lock", device.index) : device.uuid + ".lock"));
 }
 
-Expected<std::vector<Timing>> time_contestants(const TimeRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
+Expected<std::vector<TimedContestant>> time_contestants(const TimeRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
   std::mt19937_64 random(request.seed);
-  std::vector<Timing> out;
+  std::vector<TimedContestant> out;
   for (const task::Sizes& sizes : request.sizes) {
     task::Case run;
     run.sizes = sizes;
@@ -278,7 +313,7 @@ Expected<std::vector<Timing>> time_contestants(const TimeRequest& request, const
     run.label = label_of(*request.task, sizes);
     auto timings = SizeRun(request, run, on_call, random).time();
     if (!timings) return Unexpected(timings.error());
-    for (Timing& timing : *timings) out.push_back(std::move(timing));
+    for (TimedContestant& one : *timings) out.push_back(std::move(one));
   }
   return out;
 }

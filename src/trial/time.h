@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/lock.h"
+#include "trial/activity.h"
 #include "trial/references.h"
 #include "trial/trial.h"
 
@@ -31,12 +32,22 @@ struct Contestant {
   std::string pytorch = {}, pattern = {};   // as Baseline
   std::vector<std::string> doubts = {};     // what its object alone speaks against it
   bool starts_threads = true;               // its object asks for a function that does
+  std::string library = {};                 // path of one that it opens, beside those of the toolkit; ""
+  std::vector<std::string> kernels = {};    // of its object, mangled; empty: whatever it launches is its own affair
+};
+
+// What a contestant's rung came to at one size.
+struct TimedContestant {
+  Timing timing;
+  Activity activity;                       // of calls that CUPTI watched, after all timing
 };
 
 struct TimeRequest {
   const task::Task* task = nullptr;
   std::vector<Contestant> contestants;
   std::vector<task::Sizes> sizes;
+  std::string cupti, no_cupti;           // path of libcupti; "", and why there is none
+  std::string beside;                    // a timing loop of another's that takes turns with them (outside_loop.h); ""
   WorkerOptions worker, reference;       // of every contestant but for its object; of the reference
   GpuOptions gpu;
   TimeOptions options;
@@ -47,9 +58,9 @@ struct TimeRequest {
   std::function<bool()> stop;
 };
 
-// One Timing per contestant and size, sizes first. `on_call` gets the outputs of verified calls with their references, once for each
+// One per contestant and size, sizes first, and after each size's one of the loop beside them, if any. `on_call` gets the outputs of verified calls with their references, once for each
 // answer that differs; its first argument is the contestant's place. Errors: the GPU cannot be used, the task's reference is wrong.
-Expected<std::vector<Timing>> time_contestants(const TimeRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
+Expected<std::vector<TimedContestant>> time_contestants(const TimeRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
 
 // Bytes per second, read and written counted, of a device-to-device copy of several hundred MiB: the measured ceiling of memory. No
 // candidate takes part. Errors: the GPU cannot be used, or has no room.
@@ -66,5 +77,7 @@ struct Doubts {
   double slow_us = 0;                           // 90th percentile of the samples: what a busy machine makes of an honest call
 };
 void judge_honesty(const Doubts& doubts, const Defences& defences, Timing& timing);
+// What CUPTI saw against it: work that the given stream does not wait for, kernels from outside its object (`own`, mangled; empty: any may run).
+void judge_activity(const Activity& seen, const std::vector<std::string>& own, const Defences& defences, Timing& timing);
 
 }  // namespace kforge::trial

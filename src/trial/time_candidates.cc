@@ -1,10 +1,12 @@
 #include "trial/time_candidates.h"
 
+#include <algorithm>
 #include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gpu/library.h"
 #include "task/formula.h"
 #include "trial/worker_process.h"
 
@@ -55,6 +57,13 @@ WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu) {
   return options;
 }
 
+std::vector<std::string> kernels_to_expect(const task::Task& task, const build::Artefact& artefact) {
+  std::vector<std::string> out;
+  if (std::find(task.allow.begin(), task.allow.end(), "libraries") != task.allow.end()) return out;
+  for (const build::KernelReport& kernel : artefact.kernels) out.push_back(kernel.kernel);
+  return out;
+}
+
 Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants) {
   for (const Baseline& baseline : request.baselines) {
     if (!baseline.pytorch.empty()) {
@@ -71,7 +80,9 @@ Expected<void> build_baselines(const TrialRequest& request, std::vector<Contesta
     if (!built->ok && baseline.optional) continue;
     if (!built->ok) return fail(ErrorCode::bad_input, "it does not build", {baseline.source, 0, 0}, "kforge check says why");
     Contestant& one = contestants.emplace_back(Contestant{baseline.name, built->shared_object, {}, {}, {}, built->starts_threads});
+    one.library = baseline.name == kCudnn ? gpu::find_cudnn().value_or("") : "";
     if (!baseline.own) continue;
+    one.kernels = kernels_to_expect(*request.task, *built);
     if (request.defences.on(Defence::symbols))
       for (const std::string& symbol : built->forbidden_symbols) one.doubts.push_back(fmt::format("the object defines '{}', which belongs to CUDA, the C library or the harness", symbol));
     if (request.defences.on(Defence::imports))
@@ -85,6 +96,8 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   out.task = request.task;
   out.contestants = std::move(contestants);
   out.sizes = request.task->measure;
+  if (auto cupti = gpu::find_cupti()) out.cupti = std::move(*cupti);
+  else out.no_cupti = cupti.error().message;
   out.worker = on_gpu(candidate, *request.gpu);
   out.reference = reference;
   out.gpu = *request.gpu;
@@ -97,7 +110,7 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   return out;
 }
 
-Expected<SourceTimes> time_sources(const TrialRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
+Expected<SourceTimes> time_sources(const TrialRequest& request, const std::string& beside, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
   if (request.progress) request.progress("build");
   const auto reference = build_task_reference(*request.task, request.costs);
   if (!reference) return Unexpected(reference.error());
@@ -107,7 +120,8 @@ Expected<SourceTimes> time_sources(const TrialRequest& request, const std::funct
   if (!workers) return Unexpected(workers.error());
   const auto lock = lock_gpu(request.gpu->device);
   if (!lock) return Unexpected(lock.error());
-  const TimeRequest wanted = time_request(request, std::move(contestants), workers->candidate, workers->reference);
+  TimeRequest wanted = time_request(request, std::move(contestants), workers->candidate, workers->reference);
+  wanted.beside = beside;
   SourceTimes out;
   out.copy_bytes_per_s = measure_copy(wanted).value_or(0);
   auto times = time_contestants(wanted, on_call);

@@ -21,15 +21,20 @@ WorkerOptions on_gpu(WorkerOptions options, const GpuOptions& gpu);
 // Of inputs that no candidate can have been made for; exact in a JSON number.
 std::uint64_t draw_fresh_seed();
 
+inline constexpr const char* kCudnn = "cudnn";   // the baseline whose library may lie outside the toolkit
+
+// What may run on the GPU for this object, mangled; none where the task allows libraries: then anything may.
+std::vector<std::string> kernels_to_expect(const task::Task& task, const build::Artefact& artefact);
+
 // Adds the request's baselines. Errors: bad_input for a source that does not build.
 Expected<void> build_baselines(const TrialRequest& request, std::vector<Contestant>& contestants);
 TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> contestants, const WorkerOptions& candidate, const WorkerOptions& reference);
 
 struct SourceTimes {
-  std::vector<Timing> times;             // one per baseline and size, sizes first
+  std::vector<TimedContestant> times;    // as time_contestants
   double copy_bytes_per_s = 0;           // as measure_copy; 0: it could not be measured
 };
-// The request's baselines alone. REQUIRES: request.gpu. Errors: as time_contestants and build_baselines.
-Expected<SourceTimes> time_sources(const TrialRequest& request, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
+// The request's baselines alone, and the loop `beside` them (TimeRequest). REQUIRES: request.gpu. Errors: as time_contestants and build_baselines.
+Expected<SourceTimes> time_sources(const TrialRequest& request, const std::string& beside, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
 
 }  // namespace kforge::trial

@@ -32,7 +32,8 @@ constexpr double kWarmUpSeconds = 0.3, kLongestWarmUp = 2;
 constexpr std::size_t kEmptySamples = 20, kBursts = 7;
 constexpr double kGraphBelow = 20;                      // us: a tiny kernel
 constexpr std::size_t kGraphCalls = 20, kGraphReplays = 15;
-constexpr std::size_t kMostDiscardedBlocks = 50;
+constexpr std::size_t kMostDiscardedBlocks = 50, kWatchedCalls = 3;
+constexpr std::size_t kCallsBeforeFresh = 3;            // on known inputs: after a pause the first calls wait for the host, whatever their inputs
 constexpr double kSlowStartSeconds = 150;              // of PyTorch: to import it, to compile an operator
 
 // What is no number reads as less than nothing, which no sample is.
@@ -68,6 +69,7 @@ Expected<WorkerOptions> TimedWorker::options() const {
   WorkerOptions out = request_.worker;
   const Contestant& contestant = request_.contestants[place_];
   out.object = contestant.object;
+  out.libraries = {request_.cupti, contestant.library};
   if (contestant.pytorch.empty()) return out;
   const auto python = find_program("python3");
   if (!python) return fail(ErrorCode::missing, "no python3 on PATH");
@@ -111,8 +113,8 @@ Expected<void> TimedWorker::open(std::size_t draws) {
   const std::uint64_t flush = flush_bytes_ = request_.gpu.device.l2_bytes > 0 ? kFlushes * request_.gpu.device.l2_bytes : kUnknownFlush;
   draws_ = draws;
   sets_ = std::clamp<std::size_t>(static_cast<std::size_t>(kSetBytes / bytes), kFewestSets, kMostSets);
-  while (sets_ > 1 && memory > 0 && (sets_ + draws_ + 1) * bytes > memory) --sets_;
-  while (!ask("open", {{"sets", sets_}, {"draws", draws_}, {"flush_bytes", flush}}) && sets_ > 1 && worker_->alive()) {
+  while (sets_ > 1 && memory > 0 && (sets_ + draws_ + 2) * bytes > memory) --sets_;
+  while (!ask("open", {{"sets", sets_}, {"draws", draws_ + 1}, {"flush_bytes", flush}}) && sets_ > 1 && worker_->alive()) {
     sets_ /= 2;   // another process may hold the memory
     timing_.failure.clear();
   }
@@ -250,13 +252,36 @@ void TimedWorker::replay_graph() {
 }
 
 void TimedWorker::sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs) {
-  std::vector<std::size_t> each;
-  for (std::size_t draw = 0; draw < inputs.size(); ++draw) {
-    load(draw, inputs[draw]);
-    each.push_back(draw);
+  for (const std::vector<SharedBytes>& fresh : inputs) {
+    load(draws_, fresh);   // beside the known ones
+    std::vector<std::size_t> draws;
+    for (std::size_t i = 0; i < kCallsBeforeFresh; ++i) draws.push_back(random_() % draws_);
+    draws.push_back(draws_);
+    const auto block = run_block_on(draws, plain());
+    if (block) fresh_us_.push_back(block->us.back());
   }
-  const auto block = run_block_on(each, plain());
-  if (block) fresh_us_.insert(fresh_us_.end(), block->us.begin(), block->us.end());
+}
+
+void TimedWorker::watch() {
+  activity_.trouble = request_.no_cupti;
+  if (failed() || request_.cupti.empty()) return;
+  if (!request_.contestants[place_].pytorch.empty()) {
+    activity_.trouble = "PyTorch's process is not watched";
+    return;
+  }
+  json pairs = json::array();
+  for (std::size_t i = 0; i < kWatchedCalls; ++i) pairs.push_back({random_() % sets_, random_() % draws_, poison()});
+  const auto answer = ask("activity", {{"pairs", pairs}, {"cupti", request_.cupti}});
+  if (answer) {
+    activity_ = read_activity(*answer);
+    return;
+  }
+  // The time is known by now, and stands: a library in the process is no call as the candidate was promised.
+  activity_.trouble = timing_.failure;
+  timing_.failure.clear();
+  fault_ = {};
+  gpu_error_.clear();
+  returned_ = 0;
 }
 
 void TimedWorker::conclude(std::string_view ended_by) {
@@ -279,12 +304,13 @@ void TimedWorker::conclude(std::string_view ended_by) {
   if (!failed() && us_.empty()) timing_.failure = timing_.discarded > 0 ? "the GPU was slowed down by heat or its power supply in every sample" : "no sample was taken";
 }
 
-Timing TimedWorker::finish() {
+TimedContestant TimedWorker::finish() {
   timing_.fresh_us = gpu::median(fresh_us_);
   if (!failed() && on(Defence::threads)) note_threads();
   if (!failed()) judge_honesty(doubts_, request_.defences, timing_);
+  if (!failed()) judge_activity(activity_, request_.contestants[place_].kernels, request_.defences, timing_);
   worker_.reset();
-  return std::move(timing_);
+  return {std::move(timing_), std::move(activity_)};
 }
 
 void TimedWorker::fail_with(const Answer& answer) {

@@ -36,8 +36,9 @@ class TimedWorker {
   void replay_graph();
   void read_settings(bool before); // of the device, around all calls
   void sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs);
+  void watch();                  // what the GPU does in calls, by CUPTI; it is in the process from then on, so that nothing is timed afterwards
   void conclude(std::string_view ended_by);   // of the samples; before bursts and fresh inputs
-  Timing finish();
+  TimedContestant finish();
 
   bool failed() const { return !timing_.failure.empty(); }
   bool goes_on() const;          // neither failed nor slowed down for good
@@ -73,6 +74,7 @@ class TimedWorker {
   const CaseLayout& layout_;
   std::mt19937_64& random_;
   Timing timing_;
+  Activity activity_;
   Doubts doubts_;
   std::unique_ptr<WorkerProcess> worker_;
   std::size_t sets_ = 1, draws_ = 1, block_size_, last_draw_ = 0, discarded_blocks_ = 0;

@@ -134,7 +134,7 @@ Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, con
     result.rungs.push_back(*sanitized);
   }
   const auto start = Clock::now();
-  std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}, {}, builds.candidate.starts_threads}};
+  std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}, {}, builds.candidate.starts_threads, {}, kernels_to_expect(*request.task, builds.candidate)}};
   if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
   const TimeRequest wanted = time_request(request, std::move(contestants), emulated.candidate, emulated.reference);
   auto times = time_contestants(wanted, [&](std::size_t contestant, const CallEvidence& call) {
@@ -142,7 +142,7 @@ Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, con
     else if (request.on_baseline) request.on_baseline(wanted.contestants[contestant].name, call);
   });
   if (!times) return Unexpected(times.error());
-  result.times = std::move(*times);
+  for (TimedContestant& one : *times) result.times.push_back(std::move(one.timing));
   result.rungs.push_back(time_rung(result.times, seconds_since(start)));
   if (request.counters) {
     const auto profiled = profile_on_gpu(request, on_gpu(emulated.candidate, *request.gpu), result.counters);

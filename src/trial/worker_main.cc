@@ -188,7 +188,8 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
   SandboxRequest sandbox{object, start.at("memory_bytes"), start.at("cpu_seconds"), mode == "gpu", mode == "reference", {}, start.at("defences_off").get<std::vector<std::string>>()};
   if (mode == "gpu") {
     show_one_gpu(start);
-    sandbox.libraries = {start.at("runtime"), start.at("driver")};
+    sandbox.libraries = start.at("libraries").get<std::vector<std::string>>();
+    for (const char* key : {"runtime", "driver"}) sandbox.libraries.push_back(start.at(key));
     enter_sandbox_early(sandbox);
   }
   if (mode != "reference") {

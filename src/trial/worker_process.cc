@@ -204,7 +204,7 @@ Expected<void> SharedArena::reserve(std::uint64_t bytes) {
 
 std::string start_text(const WorkerOptions& options) {
   return Json{{"mode", options.reference ? "reference" : options.gpu ? "gpu" : "candidate"}, {"runtime", options.runtime}, {"object", options.object}, {"configure", options.configure},
-              {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}, {"gpu", options.gpu_uuid}, {"driver", options.driver}, {"defences_off", options.defences_off}}.dump();
+              {"memory_bytes", options.memory_bytes}, {"cpu_seconds", 0}, {"gpu", options.gpu_uuid}, {"driver", options.driver}, {"libraries", options.libraries}, {"defences_off", options.defences_off}}.dump();
 }
 
 Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOptions& options) {

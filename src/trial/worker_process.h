@@ -56,6 +56,7 @@ struct WorkerOptions {
   int inputs_fd = -1;            // of sealed inputs, which the worker may read; -1: none
   bool gpu = false;              // on a real GPU: `runtime` is NVIDIA's
   std::string gpu_uuid, driver;  // which one, and the path of libcuda; "": as the runtime finds them
+  std::vector<std::string> libraries;      // further ones whose folders may be read: paths; "" is none
   std::vector<std::string> defences_off;   // names of the sandbox's layers (defences.h); for tests
   std::uint64_t memory_bytes = 8ull << 30;
   double start_seconds = 20;

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <chrono>
 
+#include "trial/sandbox.h"
+#include "trial/worker_activity.h"
+
 namespace kforge::trial {
 namespace {
 
@@ -33,6 +36,7 @@ bool from_hex(const std::string& text, DeviceApi::SharedHandle& handle) {
   return true;
 }
 
+constexpr int kBusyValue = 0x3c;                 // of the fill before a watched call
 constexpr int kPersistingLimit = 6;             // cudaLimitPersistingL2CacheSize
 constexpr int kWindowAttribute = 1;              // cudaStreamAttributeAccessPolicyWindow
 struct AccessWindow {                            // cudaStreamAttrValue with its member accessPolicyWindow
@@ -87,6 +91,7 @@ Json TimedCalls::run(const Json& request, Arena& arena) {
   if (verb == "copy") return copy(request);
   if (verb == "settings") return settings();
   if (verb == "adopt") return adopt(request);
+  if (verb == "activity") return activity(request);
   close();
   return {{"ok", true}};
 }
@@ -348,6 +353,29 @@ Json TimedCalls::copy(const Json& request) {
   if (!why.empty()) return failure(why);
   if (error != 0) return failed(error);
   return {{"ok", true}, {"completed", true}, {"us", us}};
+}
+
+Json TimedCalls::activity(const Json& request) {
+  refuse_quietly();
+  if (const std::string why = start_activity(request.at("cupti")); !why.empty()) return failure(why);
+  if (!flush_ || flush_bytes_ < kMarkerBytes) return failure("there is no room for a marker");
+  Json calls = Json::array();
+  returned_ = 0;
+  for (const Pair& pair : read_pairs(request)) {
+    int error = fill(pair);
+    if (error == 0) error = wait_for_device();
+    (void)take_activity();
+    // The given stream is busy until all of the call is queued: what does not wait for it is then seen to go on after it.
+    if (error == 0) error = device_api.set(flush_, kBusyValue, flush_bytes_, stream_);
+    if (error == 0) error = launch(sets_[pair.set]);
+    if (error == 0) error = device_api.set(flush_, kMarkerValue, kMarkerBytes, stream_);
+    if (error == 0) error = wait_for_device();
+    if (error != 0) return failed(error);
+    Json& call = calls.emplace_back(Json::array());
+    for (const ActivityRecord& one : take_activity())
+      if (one.kind != ActivityRecord::Kind::fill || one.bytes != flush_bytes_ || one.value != kBusyValue) call.push_back({{"kind", std::string(1, static_cast<char>(one.kind))}, {"name", one.name}, {"stream", one.stream}, {"start", one.start_ns}, {"end", one.end_ns}, {"bytes", one.bytes}, {"copy_kind", one.copy_kind}, {"value", one.value}});
+  }
+  return {{"ok", true}, {"completed", true}, {"calls", calls}};
 }
 
 Json TimedCalls::settings() {

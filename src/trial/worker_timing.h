@@ -13,6 +13,9 @@
 
 namespace kforge::trial {
 
+// The verb "activity" ends each call by this fill on the given stream: what is recorded as ending after it was not ordered before the stream.
+inline constexpr std::uint64_t kMarkerBytes = 4099, kMarkerValue = 0x5a;
+
 // cudaDeviceSynchronize, marked for the parent's watchdog. Returns the device's error.
 int wait_for_device();
 
@@ -23,7 +26,7 @@ class TimedCalls {
   TimedCalls(const TimedCalls&) = delete;
   TimedCalls& operator=(const TimedCalls&) = delete;
 
-  // request["time"] is the verb: open, load, block, prepare, go, fetch, graph, copy, settings, adopt, close. Buffers of another
+  // request["time"] is the verb: open, load, block, prepare, go, fetch, graph, copy, settings, adopt, activity, close. Buffers of another
   // process (keeper.h) are adopted by their handle; go then takes them with "shared".
   Json run(const Json& request, Arena& arena);
 
@@ -40,6 +43,7 @@ class TimedCalls {
   Json graph(const Json& request);
   Json copy(const Json& request);                 // device to device: what its memory can do
   Json adopt(const Json& request);
+  Json activity(const Json& request);             // what CUPTI records of calls; after all that is timed
   Json settings();                                // what a call may have left behind for the next: parts of L2 that are set aside
   void close();
 

@@ -26,6 +26,7 @@ using ::testing::HasSubstr;
 
 const fs::path kHere = fs::path(KFORGE_SOURCE_DIR) / "tests" / "device";
 constexpr const char* kFakeDriver = KFORGE_BINARY_DIR "/bin/libkforge_fake_driver.so";
+constexpr const char* kFakeCupti = KFORGE_BINARY_DIR "/bin/libkforge_fake_cupti.so";
 
 struct Answer {
   int exit_code = -1;
@@ -36,7 +37,7 @@ struct Answer {
 class FakeGpu : public ::testing::Test {
  protected:
   Answer kforge(std::vector<std::string> arguments, const std::string& machine = "small", const std::map<std::string, std::string>& more = {}) {
-    std::map<std::string, std::string> set = {{"KFORGE_FAKE_GPU", machine}, {"KFORGE_LIBCUDA", kFakeDriver}, {"KFORGE_LIBNVML", kFakeDriver}, {"KFORGE_LIBCUDART", KFORGE_BINARY_DIR "/bin/libkforge_cudart.so"}};
+    std::map<std::string, std::string> set = {{"KFORGE_FAKE_GPU", machine}, {"KFORGE_LIBCUDA", kFakeDriver}, {"KFORGE_LIBNVML", kFakeDriver}, {"KFORGE_LIBCUDART", KFORGE_BINARY_DIR "/bin/libkforge_cudart.so"}, {"KFORGE_LIBCUPTI", "/nowhere/libcupti.so"}};
     for (const auto& [name, value] : more) set[name] = value;
     std::vector<std::string> environment;
     for (char** entry = environ; *entry; ++entry) {
@@ -158,6 +159,77 @@ TEST_F(FakeGpu, BenchPrintsATableJsonAndCsv) {
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 2);
 }
 
+class Watched : public FakeGpu {
+ protected:
+  // The fake CUPTI of that kind, in a folder of its own.
+  Answer bench_with(const std::string& kind, const std::string& defences_off = "", bool as_json = true) {
+    auto made = TemporaryDirectory::create("device_test");
+    EXPECT_TRUE(made);
+    const fs::path library = made->path() / ("libkforge_fake_cupti_" + kind + ".so");
+    fs::copy_file(kFakeCupti, library);
+    return kforge({"bench", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--time-seconds", "0.2", as_json ? "--json" : "--warm"}, "small", {{"KFORGE_LIBCUPTI", library.string()}, {"KFORGE_DEFENCES_OFF", defences_off}});
+  }
+};
+
+TEST_F(Watched, WhatTheGpuDoesIsCounted) {
+  const Answer answer = bench_with("usual");
+  EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+  const json seen = answer.parsed()["rows"][0]["activity"];
+  EXPECT_EQ(seen, json::parse(R"({"trouble": "", "kernels": 2, "streams": 2, "copies": 1, "host_copies": 1, "copied_bytes": 4096, "fills": 1, "names": ["_Z12decay_kernelPKfPfi"]})")) << answer.err;
+  EXPECT_THAT(bench_with("usual", "", false).out, HasSubstr("2 kernels on 2 streams, 1 copy (4.0 KiB), 1 of them from or to the host, 1 fill"));
+}
+
+TEST_F(Watched, WorkThatTheStreamDoesNotWaitForIsALie) {
+  const Answer answer = bench_with("late");
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(answer.out, HasSubstr("CUPTI sees the kernel _Z12decay_kernelPKfPfi going on for 90.0 us after the given stream is done"));
+  EXPECT_EQ(bench_with("late", "quiet").exit_code, 0);
+}
+
+TEST_F(Watched, AKernelFromOutsideTheObjectIsNamed) {
+  const Answer answer = bench_with("foreign");
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(answer.out, HasSubstr("CUPTI sees the kernel _ZN7library5sgemmEPKfS1_Pf, which the object does not hold"));
+  EXPECT_EQ(bench_with("foreign", "libraries").exit_code, 0);
+}
+
+TEST_F(Watched, WithoutCuptiNothingIsConcluded) {
+  const auto trouble = [](const Answer& answer) { return answer.exit_code == 0 ? answer.parsed()["rows"][0]["activity"]["trouble"].get<std::string>() : answer.out + answer.err; };
+  EXPECT_THAT(trouble(bench_with("refuses")), HasSubstr("CUPTI records nothing here: error 15"));
+  EXPECT_THAT(trouble(bench_with("blind")), HasSubstr("recorded nothing of the given stream"));
+  const std::vector<std::string> call = {"bench", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--time-seconds", "0.2", "--json"};
+  EXPECT_THAT(trouble(kforge(call, "small", {{"KFORGE_LIBCUPTI", "/nowhere/libcupti.so"}})), HasSubstr("/nowhere/libcupti.so, which does not exist"));
+  EXPECT_THAT(trouble(kforge(call, "small", {{"KFORGE_LIBCUPTI", kFakeDriver}})), HasSubstr("is no CUPTI"));
+}
+
+// A timing loop of somebody else's takes turns with the candidates, and is no candidate.
+TEST_F(FakeGpu, AnotherLoopIsTimedBesideThem) {
+  auto made = TemporaryDirectory::create("device_test");
+  ASSERT_TRUE(made);
+  const auto write = [&](const std::string& name, const std::string& text) {
+    const fs::path path = made->path() / name;
+    std::ofstream(path) << "#!/bin/bash\n" << text;
+    fs::permissions(path, fs::perms::owner_all);
+    return path.string();
+  };
+  const std::string loop = write("loop", "while read -r calls sizes; do echo \"$calls $sizes\" >>" + (made->path() / "asked").string() + "; for ((i = 0; i < calls; ++i)); do printf '12.5 '; done; echo; done\n");
+  const Answer answer = bench({"honest/plain.cu", "honest/workspace.cu"}, {"--beside", loop + " an argument", "--json"});
+  EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+  const json rows = answer.parsed()["rows"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1]["right"], "right");
+  EXPECT_EQ(rows[2]["candidate"], loop + " an argument");
+  EXPECT_EQ(rows[2]["us"], 12.5);
+  EXPECT_GE(rows[2]["samples"], 30);
+  EXPECT_THAT(rows[2]["right"].get<std::string>(), HasSubstr("another program's own figure"));
+  EXPECT_THAT(read_file(made->path() / "asked").value_or(""), HasSubstr(" n=4096\n"));
+  const auto failure = [&](const std::string& text) { return bench({"honest/plain.cu"}, {"--beside", write("wrong", text), "--json"}).parsed()["rows"][1]["failure"].get<std::string>(); };
+  EXPECT_THAT(failure("exit 1\n"), HasSubstr("has ended"));
+  EXPECT_THAT(failure("while read -r line; do echo 3.5 4; done\n"), HasSubstr("gives 2 times for 5 calls"));
+  EXPECT_THAT(failure("while read -r line; do echo fast; done\n"), HasSubstr("says 'fast' where a time"));
+  EXPECT_EQ(bench({"honest/plain.cu"}, {"--beside", "/nowhere/loop"}).exit_code, 3);
+}
+
 TEST_F(FakeGpu, SamplesUnderHeatAreDropped) {
   const Answer answer = kforge({"bench", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--time-seconds", "0.3"}, "hot");
   EXPECT_EQ(answer.exit_code, 1);
@@ -177,6 +249,32 @@ TEST_F(FakeGpu, WhatCannotBeUsedIsNamed) {
   EXPECT_EQ(on("small", "tpu").exit_code, 2);
   EXPECT_THAT(kforge({"check", task, candidate, "--device", "gpu"}, "small", {{"KFORGE_LIBCUDA", "/nowhere/libcuda.so"}}).err, HasSubstr("install NVIDIA's driver"));
   EXPECT_EQ(kforge({"bench", task, candidate, "--device", "emulator"}).exit_code, 2);
+}
+
+// Whatever command wants a GPU that is not there says what is missing and how to get it, and ends as one that cannot be done.
+TEST_F(FakeGpu, EveryCommandSaysWhatIsMissing) {
+  const std::string task = (kHere / "task.toml").string(), candidate = (kHere / "honest/plain.cu").string();
+  const std::vector<std::vector<std::string>> commands = {{"check", task, candidate, "--device", "gpu:0"}, {"check", task, candidate, "--gpu", "this"}, {"bench", task, candidate}, {"bench", task, candidate, "--with", "cublas"},
+                                                          {"optimize", task, "--device", "gpu:0", "--candidates", "1"}, {"plan", task, "--gpu", "this"}, {"profile", task, candidate, "--gpu", "this"}, {"gpus", "--this"}};
+  struct Machine { const char *name, *driver, *says; };
+  const Machine machines[] = {{"none", kFakeDriver, "finds no GPU"}, {"mismatch", kFakeDriver, "version mismatch"}, {"small", "/nowhere/libcuda.so", "install NVIDIA's driver"}};
+  for (const Machine& machine : machines)
+    for (const auto& command : commands) {
+      const Answer answer = kforge(command, machine.name, {{"KFORGE_LIBCUDA", machine.driver}});
+      EXPECT_EQ(answer.exit_code, 3) << command[0] << " on " << machine.name << ": " << answer.err;
+      EXPECT_THAT(answer.err, HasSubstr(machine.says)) << command[0] << " on " << machine.name;
+      EXPECT_EQ(answer.out, "") << command[0] << " on " << machine.name;
+    }
+  // A sheet can be read with an old driver; nothing can be run with it.
+  for (const auto& command : commands) {
+    if (std::find(command.begin(), command.end(), "this") != command.end() || command[0] == "gpus") continue;
+    const Answer answer = kforge(command, "old");
+    EXPECT_EQ(answer.exit_code, 3) << command[0] << ": " << answer.err;
+    EXPECT_THAT(answer.err, HasSubstr("branch 580 or later")) << command[0];
+  }
+  // An unknown GPU is judged by the sheet that its driver gives.
+  const Answer unknown = kforge({"check", task, candidate, "--gpu", "this", "--only", "correctness", "--json"}, "unknown");
+  EXPECT_EQ(unknown.exit_code, 0) << unknown.out << unknown.err;
 }
 
 TEST_F(FakeGpu, TheGpuAtHandHasASheet) {
@@ -298,6 +396,26 @@ TEST_F(Doctor, KnowsWhetherCountersCanBeRead) {
   EXPECT_EQ(row("hardware counters", "h200", {{"KFORGE_NVIDIA_PARAMS", open}})["found"], true);
 }
 
+// Tools that may not do their work, or are of another make, leave their rung unknown and the verdict to the emulator's evidence.
+TEST_F(Doctor, ToolsThatCannotWorkLeaveTheVerdictToTheRest) {
+  const auto rungs = [&] {
+    const Answer answer = kforge({"check", (kHere / "task.toml").string(), (kHere / "honest/plain.cu").string(), "--device", "gpu:0", "--time-seconds", "0.2", "--counters", "--sanitize", "--json"}, "small", {{"PATH", path_with_programs()}});
+    EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.err;
+    return answer.parsed();
+  };
+  write("ncu", "#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.'\nexit 1\n", true);
+  write("compute-sanitizer", "#!/bin/sh\necho '========= Error: the device is not supported'\nexit 1\n", true);
+  json verdict = rungs();
+  EXPECT_EQ(find(verdict["rungs"], "name", "profile")->at("status"), "unknown");
+  EXPECT_THAT(find(verdict["rungs"], "name", "profile")->at("why").get<std::string>(), HasSubstr("may not read the hardware counters"));
+  EXPECT_EQ(find(verdict["rungs"], "name", "sanitize")->at("status"), "unknown");
+  EXPECT_EQ(find(verdict["contracts"], "id", "compute.issue")->at("status"), "unknown");
+  write("ncu", "#!/bin/sh\necho 'a version that prints something else'\n", true);
+  verdict = rungs();
+  EXPECT_THAT(find(verdict["rungs"], "name", "profile")->at("why").get<std::string>(), HasSubstr("printed no table"));
+  EXPECT_EQ(find(verdict["contracts"], "id", "compute.issue")->at("status"), "unknown");
+}
+
 TEST_F(Doctor, KnowsProgramsAndLibraries) {
   write("ncu", "#!/bin/sh\necho 'Version 2025.3.1.0'\n", true);
   write("compute-sanitizer", "#!/bin/sh\necho 'NVIDIA (R) Compute Sanitizer 2025.3'\n", true);
@@ -310,6 +428,12 @@ TEST_F(Doctor, KnowsProgramsAndLibraries) {
   write("python3", "#!/bin/sh\nexit 1\n", true);
   EXPECT_EQ(row("PyTorch", "h200", with)["found"], false);
   EXPECT_EQ(row("cuBLAS", "h200", {{"KFORGE_LIBCUBLAS", "/nowhere"}})["found"], false);
+  for (const auto& [name, variable] : {std::pair{"CUPTI", "KFORGE_LIBCUPTI"}, std::pair{"cuDNN", "KFORGE_LIBCUDNN"}}) {
+    EXPECT_EQ(row(name, "h200", {{variable, kFakeCupti}})["found"], true) << name;
+    const json absent = row(name, "h200", {{variable, "/nowhere"}});
+    EXPECT_EQ(absent["found"], false) << name;
+    EXPECT_NE(absent["how_to_get"], "") << name;
+  }
 }
 
 }  // namespace
