@@ -138,7 +138,7 @@ std::optional<Binding> bind_histogram(const Computation& computation, const std:
   const FileNames names(task, taken);
   Binding out = common_binding(task, names);
   std::vector<std::string> inside;
-  add_inputs(out, *loads, task, names, "in.{}.at[e]", inside);
+  add_inputs(out, *loads, task, names, "in.{}_at(e)", inside);
   const EmitNames emit_names{[&](const std::string& name) { return names(name); }, [&](const TermPtr& t) { return t->kind == Kind::load ? names(t->text) + "_at" : std::string(); }, "t"};
   const EmittedTerms emitted = emit({counting.index[0], counting.value}, task, emit_names);
   inside.insert(inside.end(), emitted.statements.begin(), emitted.statements.end());

@@ -19,11 +19,27 @@ constexpr int kStream = {{stream}};
 
 {{> pack}}
 
+// Of a word as it was loaded; of bytes by one instruction.
+template <class T, class Word>
+__device__ __forceinline__ auto element(const Word& word, int e) {
+  if constexpr (std::is_same_v<T, unsigned char> && sizeof(Word) >= 4) {
+    unsigned words[sizeof(Word) / 4];
+    memcpy(words, &word, sizeof words);
+    return static_cast<int>(__byte_perm(words[e / 4], 0, 0x4440 | e % 4));
+  } else {
+    T all[sizeof(Word) / sizeof(T)];
+    memcpy(all, &word, sizeof all);
+    return all[e];
+  }
+}
+
+// Kept as they were loaded: taken apart, bytes would have a register each, and be waited for where they are asked for.
 template <int kWidth>
 struct Inputs {
   static constexpr int kElements = kWidth;
 {{#inputs}}
-  Pack<{{{type}}}, kWidth> {{name}};
+  typename Bits<kWidth * sizeof({{{type}}})>::type {{name}};
+  __device__ __forceinline__ auto {{name}}_at(int e) const { return element<{{{type}}}>({{name}}, e); }
 {{/inputs}}
 };
 
@@ -43,15 +59,18 @@ __global__ void __launch_bounds__(kThreads, {{blocks_per_sm}}) histogram_kernel(
   const auto fetch = [&](auto width, long long first) {
     Inputs<decltype(width)::value> in;
 {{#inputs}}
-    in.{{name}} = load_once<decltype(width)::value>({{name}} + first);
+    in.{{name}} = load_word_once(reinterpret_cast<const decltype(in.{{name}})*>({{name}} + first));
 {{/inputs}}
     return in;
   };
+  // Of this lane's copy of bin 0, in 32 bits that the compiler does not take apart: a bin's address is one multiplication and addition.
+  unsigned own = static_cast<unsigned>(__cvta_generic_to_shared(counts + threadIdx.x % kCopies));
+  asm volatile("" : "+r"(own));
   const auto visit = [&](const auto& in, [[maybe_unused]] long long first) {
 #pragma unroll
     for (int e = 0; e < std::decay_t<decltype(in)>::kElements; ++e) {
       {{{inside}}}
-      atomicAdd(&counts[static_cast<int>({{{bin}}}) * kCopies + threadIdx.x % kCopies], {{^is_count}}static_cast<Count>({{{weight}}}){{/is_count}}{{#is_count}}{{#add_is_0}}1{{/add_is_0}}{{#add_is_1}}one{{/add_is_1}}{{/is_count}});
+      atomicAdd(reinterpret_cast<Count*>(__cvta_shared_to_generic(own + static_cast<unsigned>({{{bin}}}) * (kCopies * sizeof(Count)))), {{^is_count}}static_cast<Count>({{{weight}}}){{/is_count}}{{#is_count}}{{#add_is_0}}1{{/add_is_0}}{{#add_is_1}}one{{/add_is_1}}{{/is_count}});
     }
   };
   const long long whole = count - count % kWidth;
@@ -79,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, {{blocks_per_sm}}) histogram_kernel(
   // The copies of a bin are read in turns, so that lanes meet different banks.
   for (int bin = threadIdx.x; bin < bin_count; bin += kThreads) {
     Count sum = 0;
-#pragma unroll
+#pragma unroll 8
     for (int c = 0; c < kCopies; ++c) sum += counts[bin * kCopies + (c + threadIdx.x) % kCopies];
     if (sum != 0) atomicAdd(&{{out}}[bin], sum);
   }

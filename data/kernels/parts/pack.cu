@@ -47,11 +47,15 @@ __device__ __forceinline__ Pack<T, N> load(const T* from) {
   return pack;
 }
 // The same for what this kernel reads once: with kStream 2 it is the first to leave the caches.
+template <class Word>
+__device__ __forceinline__ Word load_word_once(const Word* from) {
+  if constexpr (kStream < 2) return load_word(from);
+  else return __ldcs(from);
+}
 template <int N, class T>
 __device__ __forceinline__ Pack<T, N> load_once(const T* from) {
-  if constexpr (kStream < 2) return load<N>(from);
   using Word = typename Bits<N * sizeof(T)>::type;
-  const Word word = __ldcs(reinterpret_cast<const Word*>(from));
+  const Word word = load_word_once(reinterpret_cast<const Word*>(from));
   Pack<T, N> pack;
   memcpy(&pack, &word, sizeof word);
   return pack;
