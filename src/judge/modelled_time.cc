@@ -44,9 +44,15 @@ constexpr MetricField kFields[] = {
     {Metric::barriers, &hardware::KernelWork::barriers},
 };
 
+// The blocks that ran loaded and stored as much as the whole takes: they take their work from a queue, and did all of it.
+bool did_it_all(const PerformanceInput& input, const KernelProfile& kernel) {
+  return input.read_bytes > 0 && input.written_bytes > 0 && static_cast<double>(kernel.totals[Metric::global_load_bytes]) >= input.read_bytes &&
+         static_cast<double>(kernel.totals[Metric::global_store_bytes]) >= input.written_bytes;
+}
+
 // Blocks of all shapes over those of them that ran.
 double sampling_factor(const PerformanceInput& input, const KernelProfile& kernel) {
-  if (!kernel.sampled || input.sampled_blocks == 0) return 1;
+  if (!kernel.sampled || input.sampled_blocks == 0 || did_it_all(input, kernel)) return 1;
   double all = 0, ran = 0;
   for (const LaunchShape& shape : kernel.launches) {
     all += static_cast<double>(shape.grid.count());

@@ -61,10 +61,23 @@ TEST(ModelledTime, SampledRunsAreScaledToTheGrid) {
   s.kernels[0].sampled = true;
   PerformanceInput input = s.input();
   input.sampled_blocks = 64;
+  input.read_bytes = input.written_bytes = 16 << 20;
   const auto work = kernel_work(input, s.kernels[0]);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->warp_instructions, 16 * 100000);
   EXPECT_EQ(work->blocks, 1024);
+}
+
+// Blocks that take tiles from a queue: a few do the work of all.
+TEST(ModelledTime, SampledBlocksThatDidEverythingStandForAll) {
+  Setting s = setting();
+  s.kernels[0].sampled = true;
+  PerformanceInput input = s.input();
+  input.sampled_blocks = 64;
+  input.read_bytes = input.written_bytes = 1 << 20;
+  EXPECT_EQ(kernel_work(input, s.kernels[0])->warp_instructions, 100000);
+  input.written_bytes = 2 << 20;
+  EXPECT_EQ(kernel_work(input, s.kernels[0])->warp_instructions, 16 * 100000);
 }
 
 TEST(ModelledTime, WhatIsMissingGivesNoTime) {
