@@ -24,7 +24,7 @@ constexpr std::uint64_t kPoints = 2;   // of each task: the default and others, 
 struct Family {
   std::string folder, template_name;
 };
-const Family kFamilies[] = {{"columns", "reduce_columns"}, {"attention", "attention_mma"}, {"rows", "row_fused"}, {"gemm", "gemm_mma"}, {"gemm", "gemm_wgmma"}, {"gemm_fused", "gemm_wgmma"}};
+const Family kFamilies[] = {{"columns", "reduce_columns"}, {"scan", "scan_lookback"}, {"attention", "attention_mma"}, {"attention", "attention_wgmma"}, {"rows", "row_fused"}, {"gemm", "gemm_mma"}, {"gemm", "gemm_wgmma"}, {"gemm_fused", "gemm_wgmma"}};
 
 struct FamilyTask {
   std::string template_name;
@@ -101,6 +101,30 @@ INSTANTIATE_TEST_SUITE_P(Templates, WgmmaPoints,
                          ::testing::Values(WgmmaPoint{"split", {{"consumers", 1}, {"tile_n", 64}, {"split", 16}}}, WgmmaPoint{"tall", {{"warpgroup_rows", 128}, {"tile_n", 192}, {"stages", 3}}},
                                            WgmmaPoint{"wide", {{"tile_n", 256}, {"split", 4}}}),
                          [](const auto& info) { return info.param.name; });
+
+// Small tiles, so that each block of the grid has several, over the ends of rows, too.
+TEST(Templates, ScansWhoseBlocksStayAreRight) {
+  const auto folder = TemporaryDirectory::create("templates-test");
+  ASSERT_TRUE(folder);
+  for (const FamilyTask& one : family_tasks()) {
+    if (one.template_name != "scan_lookback") continue;
+    const auto task = task::read_task(one.file.string());
+    ASSERT_TRUE(task) << to_string(task.error());
+    Plan plan;
+    plan.guess.pattern = "scan";
+    for (const propose::Applied& applied : propose::applied_templates(*task, *hardware::find_sheet(task->gpu), plan)) {
+      if (applied.made.name != one.template_name) continue;
+      const propose::Values point{{"threads", 64}, {"vector", 2}, {"unroll", 2}, {"blocks_per_sm", 1}, {"stay", 1}, {"pause", 100}, {"look", 1}, {"stream", 0}};
+      const auto candidate = propose::candidate_at(applied, point);
+      ASSERT_TRUE(candidate) << to_string(candidate.error());
+      const fs::path file = folder->path() / "candidate.cu";
+      ASSERT_TRUE(write_file_atomic(file, candidate->source));
+      const CheckRun run = check(one.file, file, {});
+      EXPECT_EQ(run.status, "accepted") << run.output;
+      EXPECT_NE(run.output.find("staying_kernel"), std::string::npos) << run.output;
+    }
+  }
+}
 
 // The proposer of the winner of `kforge optimize` on the task.
 std::string winning_proposer(const fs::path& task) {
