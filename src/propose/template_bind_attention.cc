@@ -208,6 +208,7 @@ std::optional<Binding> bind_attention(const Computation& computation, const std:
     row.texts["head"] = std::to_string(one);
     out.lists["heads"].push_back(row);
   }
+  out.flags["is_wide"] = *head > 64;
   for (const auto& tensor : task.tensors) {
     Binding row;
     row.texts["name"] = names(tensor.name);

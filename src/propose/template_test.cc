@@ -70,8 +70,8 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
   EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_wgmma", "gemm_mma"));
   EXPECT_THAT(names_for(headline("cross_entropy")), ElementsAre("row_fused"));
-  EXPECT_THAT(names_for(headline("attention")), ElementsAre("attention_mma"));
-  EXPECT_THAT(names_for(headline("attention_causal")), ElementsAre("attention_mma"));
+  EXPECT_THAT(names_for(headline("attention")), ElementsAre("attention_wgmma", "attention_mma"));
+  EXPECT_THAT(names_for(headline("attention_causal")), ElementsAre("attention_wgmma", "attention_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
 }

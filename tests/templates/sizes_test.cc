@@ -40,6 +40,7 @@ const Family kFamilies[] = {
     {"gemm_f16", "bench/headline/gemm_f16", "gemm_mma", 1 << 21},
     {"gemm_bf16_wgmma", "bench/headline/gemm_bf16", "gemm_wgmma", 1 << 21},
     {"attention_causal", "bench/headline/attention_causal", "attention_mma", 1 << 10},
+    {"attention_wgmma", "bench/headline/attention", "attention_wgmma", 1 << 10},
 };
 constexpr std::size_t kOfOneCheck = 20;
 constexpr double kLargest = 5000;

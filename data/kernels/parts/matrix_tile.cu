@@ -37,12 +37,12 @@ __device__ __forceinline__ void fetch(unsigned char* to, const In* __restrict__ 
 }
 
 template <bool kTurned>
-__device__ __forceinline__ void load_matrices(unsigned (&out)[4], const unsigned char* from) {
+[[maybe_unused]] __device__ __forceinline__ void load_matrices(unsigned (&out)[4], const unsigned char* from) {
   const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(from));
   if constexpr (kTurned) asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(place) : "memory");
   else asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(place) : "memory");
 }
-__device__ __forceinline__ void multiply(float (&sum)[4], const unsigned (&left)[4], unsigned right0, unsigned right1) {
+[[maybe_unused]] __device__ __forceinline__ void multiply(float (&sum)[4], const unsigned (&left)[4], unsigned right0, unsigned right1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{{mma_type}}.{{mma_type}}.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
