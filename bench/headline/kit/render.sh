@@ -12,11 +12,12 @@ root=$(cd "$here/../../.." && pwd)
 points=$root/build/release/bin/template_points
 mkdir -p "$kit/src" "$kit/cu" "$kit/gemm"
 cp "$here/runner.cu" "$here/cluster_points.txt" "$root/data/baselines/cublaslt_gemm.cu" "$kit/src/"
-cp "$here/run.sh" "$kit/"
+cp "$here/run.sh" "$here/attention.py" "$kit/"
 python3 "$here/gen_wgmma.py" "$here/gemm_cluster.in.cu" "$kit/src/gemm_cluster.cu"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$kit/list.txt"
+: >"$kit/attention.txt"
 while read -r task template wanted; do
   rm -rf "${work:?}"/*
   "$points" "$root/bench/headline/$task/task.toml" "$work" "$template" "$wanted" >/dev/null
@@ -24,7 +25,9 @@ while read -r task template wanted; do
     label=$template,$(head -n 1 "$cu" | sed 's|^// ||; s/ /,/g')
     hash=$(md5sum <"$cu" | cut -c1-12)
     cp "$cu" "$kit/cu/$hash.cu"
-    echo "$task $label objects/$hash.so" >>"$kit/list.txt"
+    list=list.txt
+    case $task in attention*) list=attention.txt ;; esac
+    echo "$task $label objects/$hash.so" >>"$kit/$list"
   done
 done <"$here/points.txt"
 for type in f16 bf16; do
@@ -34,4 +37,4 @@ for type in f16 bf16; do
     for cu in "$work"/*.cu; do cp "$cu" "$kit/gemm/$template+$(head -n 1 "$cu" | sed 's|^// ||; s/ /+/g; s/=//g')+$type.cu"; done
   done
 done
-wc -l "$kit/list.txt"
+wc -l "$kit/list.txt" "$kit/attention.txt"

@@ -15,7 +15,7 @@ flags="-O3 -std=c++17 -lineinfo -gencode arch=compute_90a,code=sm_90a -cudart sh
   echo "nvcc -O2 -std=c++17 -gencode arch=compute_90,code=sm_90 -cudart shared -o $work/runner $kit/src/runner.cu -ldl"
   while read -r task label object; do
     hash=$(basename "$object" .so); echo "nvcc $flags -o $work/objects/$hash.so $kit/cu/$hash.cu"
-  done <"$kit/list.txt"
+  done < <(cat "$kit/list.txt" "$kit/attention.txt")
   for type in f16 bf16; do
     t=__half; [ $type = bf16 ] && t=__nv_bfloat16
     while read -r label defines; do
@@ -29,6 +29,7 @@ flags="-O3 -std=c++17 -lineinfo -gencode arch=compute_90a,code=sm_90a -cudart sh
 } | sort -u | xargs -P "$(nproc)" -I{} sh -c '{} 2>>build.err || echo "failed: {}" >>build.failed'
 cat build.failed 2>/dev/null | tee -a "$out/table.txt"; cp build.err "$out/build.err" 2>/dev/null
 echo "built $(ls objects | wc -l) objects in $((SECONDS - start)) s" | tee -a "$out/table.txt"
+[ ! -s "$kit/attention.txt" ] || timeout 60 python3 "$kit/attention.py" "$out/attention.json" "$kit/attention.txt" "$rounds" 2>"$out/attention.err" | tee -a "$out/table.txt"
 timeout 90 ./runner "$kit/list.txt" "$out/memory.json" "$rounds" 2>"$out/memory.err" | tee -a "$out/table.txt"
 echo "memory-bound part ended with ${PIPESTATUS[0]} after $((SECONDS - start)) s" | tee -a "$out/table.txt"
 cat >try.sh <<'B'
@@ -59,7 +60,8 @@ rows, copy = [], None
 for f in sorted(glob.glob(sys.argv[1] + '/*.json')):
     try: d = json.load(open(f))
     except Exception: continue
-    copy = copy or d['copy_tb_s']; rows += d['rows']
+    copy = copy or d.get('copy_tb_s'); rows += d['rows']
+rows = [r for r in rows if 'of_torch' not in r]
 json.dump({'copy_tb_s': copy, 'rows': rows}, open(sys.argv[1] + '/all.json', 'w'), indent=0)
 P
 mkdir -p "$out/parts"; mv "$out"/memory.json "$out"/gemm_*.json "$out/parts/" 2>/dev/null; tar czf "$out/parts.tgz" -C "$out" parts; rm -rf "$out/parts"
