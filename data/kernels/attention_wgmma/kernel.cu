@@ -15,6 +15,7 @@ constexpr int kStages = {{stages}}, kBlocks = {{blocks_per_sm}};
 constexpr int kWarps = 4 * kGroups, kThreads = 32 * kWarps;
 constexpr int kParts = {{parts}};                             // a weight is a sum of so many operands: 1 rounds it to their type, more keep what f32 holds
 constexpr bool kCausal = {{causal}};                          // query i sees keys 0 to i
+constexpr int kPolynomial = kParts == 1 ? {{polynomial}} : 0;   // one exponential of so many is a polynomial; 0: none
 constexpr int kStream = 0;
 
 {{> pack}}
@@ -27,6 +28,13 @@ __device__ __forceinline__ float power_of_two(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+// The same by multiplications and additions, while the units of exponentials are busy with others: 2^n * p(x - n), p of degree 4, within 5e-6. REQUIRES: x <= 0.
+[[maybe_unused]] __device__ __forceinline__ float power_of_two_by_fma(float x) {
+  constexpr float kRound = 12582912;   // 1.5 * 2^23: what is added to it becomes an integer
+  const float least = fmaxf(x, -126.f), moved = least + kRound, f = least - (moved - kRound);
+  const float p = fmaf(fmaf(fmaf(fmaf(0.00966636852f, f, 0.0559219758f), f, 0.24022349f), f, 0.693121045f), f, 1.f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(moved) << 23));
 }
 __device__ __forceinline__ unsigned narrowed(float low, float high) {
   unsigned pair;
@@ -70,6 +78,18 @@ __device__ __forceinline__ void settled(float (&values)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
+// A span of a tile, kRows rows of 64 elements, by vectors: `from` is this thread's part of the span's first rows, of which `left` rows and those after are none.
+template <int kRows>
+__device__ __forceinline__ void fetch_rows(unsigned place, const In* from, const In* anything, long long left, int width, bool has_chunk) {
+  constexpr int kPass = kThreads / 8, kCount = (kRows + kPass - 1) / kPass;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (kRows % kPass != 0 && static_cast<int>(threadIdx.x / 8) + i * kPass >= kRows) break;
+    const bool inside = has_chunk && i * kPass < left;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place + i * kThreads * 16), "l"(inside ? from + i * kPass * width : anything), "r"(inside ? 16 : 0) : "memory");
+  }
+}
+
 // kHead: `width`, rounded up to what is multiplied, spans of 64; the columns in between are 0. `scale` is of base 2.
 template <int kHead, bool kVectors>
 __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* __restrict__ queries, const In* __restrict__ keys, const In* __restrict__ values, In* __restrict__ out,
@@ -86,18 +106,25 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
   const In* const value_from = values + head * key_count * width;
   const long long seen = kCausal && first_query + kTileQ < key_count ? first_query + kTileQ : key_count;
   const int steps = static_cast<int>((seen + kTileK - 1) / kTileK);
-  const auto fetch_step = [&](int step) {
-    unsigned char* const to = shared + kQueryBytes + step % kStages * kStageBytes;
-    const long long first = static_cast<long long>(step) * kTileK;
+  const int own_row = threadIdx.x / 8, own_column = threadIdx.x % 8 * 8;
+  const unsigned own_place = static_cast<unsigned>(__cvta_generic_to_shared(shared)) + QueryTile::place(own_row, threadIdx.x % 8);
+  const auto fetch_tile = [&](auto shape, int offset, const In* from, long long first, long long count) {
+    using Shape = decltype(shape);
 #pragma unroll
     for (int span = 0; span < kSpans; ++span) {
-      fetch<KeyTile, kVectors>(to + span * KeyTile::kBytes, key_from, first, span * 64, key_count, width);
-      fetch<KeyTile, kVectors>(to + kKeyBytes + span * KeyTile::kBytes, value_from, first, span * 64, key_count, width);
+      if constexpr (kVectors)
+        fetch_rows<Shape::kRows>(own_place + offset + span * Shape::kBytes, from + (first + own_row) * width + span * 64 + own_column, from, count - first - own_row, width, span * 64 + own_column < width);
+      else
+        fetch<Shape, false>(shared + offset + span * Shape::kBytes, from, first, span * 64, count, width);
     }
   };
+  const auto fetch_step = [&](int step) {
+    const int offset = kQueryBytes + step % kStages * kStageBytes;
+    fetch_tile(KeyTile(), offset, key_from, static_cast<long long>(step) * kTileK, key_count);
+    fetch_tile(KeyTile(), offset + kKeyBytes, value_from, static_cast<long long>(step) * kTileK, key_count);
+  };
 
-#pragma unroll
-  for (int span = 0; span < kSpans; ++span) fetch<QueryTile, kVectors>(shared + span * QueryTile::kBytes, queries + head * query_count * width, first_query, span * 64, query_count, width);
+  fetch_tile(QueryTile(), 0, queries + head * query_count * width, first_query, query_count);
 #pragma unroll
   for (int s = 0; s < kStages - 2; ++s) {
     if (s < steps) fetch_step(s);
@@ -167,7 +194,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
       for (int j = 0; j < kColumns; ++j)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          score[4 * j + e] = power_of_two(fmaf(score[4 * j + e], factor, -shift));
+          const float lower = fmaf(score[4 * j + e], factor, -shift);
+          score[4 * j + e] = kPolynomial > 0 && (4 * j + e) % (kPolynomial > 0 ? kPolynomial : 1) == kPolynomial - 1 ? power_of_two_by_fma(lower) : power_of_two(lower);
           added += score[4 * j + e];
         }
       weight[half] = weight[half] * kept[half] + added;
@@ -197,8 +225,11 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
     weigh(step, kept);
     wait_products<0>();
     settled(sum);
+    // After the first steps largest scores seldom grow.
+    if (__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) {
 #pragma unroll
-    for (int i = 0; i < kHead / 2; ++i) sum[i] *= kept[i / 2 % 2];
+      for (int i = 0; i < kHead / 2; ++i) sum[i] *= kept[i / 2 % 2];
+    }
     round_weights();
   }
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
