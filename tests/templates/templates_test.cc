@@ -114,14 +114,16 @@ TEST(Templates, ScansWhoseBlocksStayAreRight) {
     plan.guess.pattern = "scan";
     for (const propose::Applied& applied : propose::applied_templates(*task, *hardware::find_sheet(task->gpu), plan)) {
       if (applied.made.name != one.template_name) continue;
-      const propose::Values point{{"threads", 64}, {"vector", 2}, {"unroll", 2}, {"blocks_per_sm", 1}, {"stay", 1}, {"pause", 100}, {"look", 1}, {"stream", 0}};
-      const auto candidate = propose::candidate_at(applied, point);
-      ASSERT_TRUE(candidate) << to_string(candidate.error());
-      const fs::path file = folder->path() / "candidate.cu";
-      ASSERT_TRUE(write_file_atomic(file, candidate->source));
-      const CheckRun run = check(one.file, file, {});
-      EXPECT_EQ(run.status, "accepted") << run.output;
-      EXPECT_NE(run.output.find("staying_kernel"), std::string::npos) << run.output;
+      for (const int lead : {1, 2}) {
+        const propose::Values point{{"threads", 64}, {"vector", 2}, {"unroll", 2}, {"blocks_per_sm", 1}, {"stay", 1}, {"slots", 2 + lead}, {"lead", lead}, {"pause", 100}, {"look", 1}, {"stream", 0}};
+        const auto candidate = propose::candidate_at(applied, point);
+        ASSERT_TRUE(candidate) << to_string(candidate.error());
+        const fs::path file = folder->path() / "candidate.cu";
+        ASSERT_TRUE(write_file_atomic(file, candidate->source));
+        const CheckRun run = check(one.file, file, {});
+        EXPECT_EQ(run.status, "accepted") << run.output;
+        EXPECT_NE(run.output.find("staying_kernel"), std::string::npos) << run.output;
+      }
     }
   }
 }
