@@ -75,6 +75,7 @@ class Loop {
     out.seconds = seconds();
     out.interrupted = interrupted() || stopped_by_review_;
     out.asked_and_empty = exhausted_;
+    out.nothing_to_start_from = journal_.entries().empty();
     out.model_spent = model_spent_;
     out.has_goal = s_.task->goal.has_value();
     const Entry* best = nullptr;

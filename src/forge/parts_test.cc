@@ -175,6 +175,9 @@ TEST(StopRules, HaveTheirOrderAndTheirWords) {
   EXPECT_FALSE(should_stop(s));
   s.asked_and_empty = true;
   EXPECT_EQ(should_stop(s)->outcome, "exhausted");
+  SearchState empty = s;
+  empty.nothing_to_start_from = true;
+  EXPECT_THAT(should_stop(empty)->why, ::testing::HasSubstr("--from FILE")) << "what to do when nobody knows a kernel";
   s.best_us = 102;
   s.floor_us = 100;
   EXPECT_EQ(should_stop(s)->outcome, "goal");

@@ -45,6 +45,8 @@ Why model_budget(const SearchState& s) {
 
 Why exhausted(const SearchState& s) {
   if (!s.asked_and_empty) return {};
+  if (s.nothing_to_start_from)
+    return "no template fits this task, and there is no kernel to change: put a naive.cu beside the task file, or give --from FILE, or a language model with --llm";
   return "no proposer knows a further candidate";
 }
 

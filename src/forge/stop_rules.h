@@ -18,6 +18,7 @@ struct SearchState {
   std::uint64_t judged = 0;                   // candidates of the search, without the baseline
   std::uint64_t since_better = 0;             // of them since the best one last changed
   bool asked_and_empty = false;               // every proposer was asked and knows no more
+  bool nothing_to_start_from = false;         // no kernel was given, and nobody has proposed one
   std::string model_spent;                    // why the language model can be asked no more, where a budget of its own is spent; ""
   bool has_goal = false, goal_met = false;
   double best_us = 0, floor_us = 0;           // of the accepted winner; of physics
