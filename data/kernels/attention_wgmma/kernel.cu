@@ -15,7 +15,6 @@ constexpr int kStages = {{stages}}, kBlocks = {{blocks_per_sm}};
 constexpr int kWarps = 4 * kGroups, kThreads = 32 * kWarps;
 constexpr int kParts = {{parts}};                             // a weight is a sum of so many operands: 1 rounds it to their type, more keep what f32 holds
 constexpr bool kCausal = {{causal}};                          // query i sees keys 0 to i
-constexpr int kPolynomial = kParts == 1 ? {{polynomial}} : 0;   // one exponential of so many is a polynomial; 0: none
 constexpr int kStream = 0;
 
 {{> pack}}
@@ -28,13 +27,6 @@ __device__ __forceinline__ float power_of_two(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
-}
-// The same by multiplications and additions, while the units of exponentials are busy with others: 2^n * p(x - n), p of degree 4, within 5e-6. REQUIRES: x <= 0.
-[[maybe_unused]] __device__ __forceinline__ float power_of_two_by_fma(float x) {
-  constexpr float kRound = 12582912;   // 1.5 * 2^23: what is added to it becomes an integer
-  const float least = fmaxf(x, -126.f), moved = least + kRound, f = least - (moved - kRound);
-  const float p = fmaf(fmaf(fmaf(fmaf(0.00966636852f, f, 0.0559219758f), f, 0.24022349f), f, 0.693121045f), f, 1.f);
-  return __int_as_float(__float_as_int(p) + (__float_as_int(moved) << 23));
 }
 __device__ __forceinline__ unsigned narrowed(float low, float high) {
   unsigned pair;
@@ -194,8 +186,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
       for (int j = 0; j < kColumns; ++j)
 #pragma unroll
         for (int e = 2 * half; e < 2 * half + 2; ++e) {
-          const float lower = fmaf(score[4 * j + e], factor, -shift);
-          score[4 * j + e] = kPolynomial > 0 && (4 * j + e) % (kPolynomial > 0 ? kPolynomial : 1) == kPolynomial - 1 ? power_of_two_by_fma(lower) : power_of_two(lower);
+          score[4 * j + e] = power_of_two(fmaf(score[4 * j + e], factor, -shift));
           added += score[4 * j + e];
         }
       weight[half] = weight[half] * kept[half] + added;
@@ -225,11 +216,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
     weigh(step, kept);
     wait_products<0>();
     settled(sum);
-    // After the first steps largest scores seldom grow.
-    if (__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) {
 #pragma unroll
-      for (int i = 0; i < kHead / 2; ++i) sum[i] *= kept[i / 2 % 2];
-    }
+    for (int i = 0; i < kHead / 2; ++i) sum[i] *= kept[i / 2 % 2];
     round_weights();
   }
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
