@@ -34,8 +34,8 @@ timeout 90 ./runner "$kit/list.txt" "$out/memory.json" "$rounds" 2>"$out/memory.
 echo "memory-bound part ended with ${PIPESTATUS[0]} after $((SECONDS - start)) s" | tee -a "$out/table.txt"
 cat >try.sh <<'B'
 label=$1 type=$2
-echo "gemm_${type}_1000x2056x520 $label objects/$label+$type.so" >"one-$label-$type"
-if timeout 20 ./runner "one-$label-$type" "one-$label-$type.json" 1 >"one-$label-$type.txt" 2>&1 && grep -q "err 0\.[0-9]* *$" "one-$label-$type.txt"; then echo "TASK $label objects/$label+$type.so $type" >>gemms
+for size in 1000x2056x520 64x1096x4096; do echo "gemm_${type}_$size $label objects/$label+$type.so"; done >"one-$label-$type"
+if timeout 20 ./runner "one-$label-$type" "one-$label-$type.json" 1 >"one-$label-$type.txt" 2>&1 && [ "$(grep -c "err 0\.[0-9]* *$" "one-$label-$type.txt")" = 2 ]; then echo "TASK $label objects/$label+$type.so $type" >>gemms
 else echo "dropped $label+$type: $(tail -n 2 "one-$label-$type.txt" | tr '\n' ' ')"; fi
 B
 for type in f16 bf16; do { cut -d' ' -f1 "$kit/src/cluster_points.txt"; for cu in "$kit"/gemm/*+"$type".cu; do basename "$cu" "+$type.cu"; done; } | sed "s/$/ $type/"; done | xargs -P 8 -L 1 bash try.sh | tee -a "$out/table.txt"
