@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "propose/planner.h"
+#include "propose/reference_source.h"
 
 namespace kforge::propose {
 namespace {
@@ -75,10 +78,26 @@ std::string share_note(const task::Task& task, const Plan& plan) {
   return out + " (rule share-of-the-whole)";
 }
 
+// A reference whose integers have the sizes' names in another order than they are passed in computes something else. "": nothing of that kind is seen.
+std::string order_note(const task::Task& task) {
+  const auto text = task.reference.empty() ? Expected<std::string>("") : read_file(task.reference, 4u << 20);
+  const auto functions = text ? reference::functions_of(*text, reference::Casts::drop) : Expected<std::vector<reference::Function>>(Unexpected(text.error()));
+  const reference::Function* function = functions ? reference::find(*functions, task.function) : nullptr;
+  if (!function) return "";
+  const std::vector<std::string> passed = task.size_names();
+  std::vector<std::string> taken;
+  for (const reference::Declared& parameter : function->parameters)
+    if (!parameter.pointer && std::find(passed.begin(), passed.end(), parameter.name) != passed.end()) taken.push_back(parameter.name);
+  if (taken == passed || !std::is_permutation(taken.begin(), taken.end(), passed.begin(), passed.end())) return "";
+  return fmt::format("the reference takes the sizes as {}, and they are passed as {} (in the order in which they first appear in the shapes): bring its parameters into that order, or it computes at other sizes",
+                     join(taken, ", "), join(passed, ", "));
+}
+
 }  // namespace
 
 std::vector<std::string> plan_notes(const task::Task& task, const hardware::DataSheet& sheet, const Plan& plan) {
   std::vector<std::string> out;
+  if (std::string note = order_note(task); !note.empty()) out.push_back(std::move(note));
   out.push_back(share_note(task, plan));
   if (plan.guess.confidence < 0.7)
     out.push_back(fmt::format("the pattern is {} sure only: say [semantics] pattern = \"...\" in the task, or edit it here", fmt::format("{:.0f}%", plan.guess.confidence * 100)));

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/files.h"
 
 namespace kforge::propose {
 namespace {
@@ -85,6 +88,22 @@ TEST(Planner, NotesFollowTheTarget) {
   const auto says = [&](std::string_view word) { return std::any_of(ampere.notes.begin(), ampere.notes.end(), [&](const std::string& n) { return n.find(word) != std::string::npos; }); };
   EXPECT_TRUE(says("only on sm_90: wgmma"));
   EXPECT_TRUE(says("on a100-80 (sm_80): cp.async"));
+}
+
+TEST(Planner, AReferenceThatTakesTheSizesInAnotherOrderIsNoted) {
+  const auto folder = TemporaryDirectory::create("planner-test");
+  ASSERT_TRUE(folder);
+  task::Task task;
+  task.function = "scale";
+  task.reference = (folder->path() / "reference.cpp").string();
+  task.tensors.resize(1);
+  task.tensors[0].name = "x";
+  task.tensors[0].shape = {"rows", "cols"};
+  const auto sheet = hardware::find_sheet("h200");
+  ASSERT_TRUE(sheet && write_file_atomic(task.reference, "extern \"C\" void scale(float* x, int cols, int rows) { for (int i = 0; i < rows * cols; ++i) x[i] *= 2; }\n"));
+  EXPECT_THAT(plan_notes(task, *sheet, {}).front(), ::testing::HasSubstr("takes the sizes as cols, rows, and they are passed as rows, cols"));
+  ASSERT_TRUE(write_file_atomic(task.reference, "extern \"C\" void scale(float* x, int rows, int cols) { for (int i = 0; i < rows * cols; ++i) x[i] *= 2; }\n"));
+  EXPECT_THAT(plan_notes(task, *sheet, {}).front(), ::testing::HasSubstr("share in the whole"));
 }
 
 TEST(Planner, TheShareLimitsTheProgram) {
