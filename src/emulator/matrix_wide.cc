@@ -1,15 +1,20 @@
 #include "emulator/matrix_wide.h"
 
-// GCC 12's own header leaves the ignored operand of unmasked intrinsics unset (its bug 105593).
+#ifndef __clang__   // GCC 12's own header leaves the ignored operand of unmasked intrinsics unset (its bug 105593)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include <algorithm>
 #include <utility>
 
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#endif
 namespace kforge::emulator::avx512 {
 namespace {
 
@@ -331,7 +336,7 @@ bool multiply_doubles(const MatrixTile& tile) {
         columns[odd] = _mm512_mask_blend_pd(0xcc, _mm512_permutex2var_pd(b[0], places, b[1]), _mm512_permutex2var_pd(b[2], places, b[3]));
       }
       for (std::size_t g = 0; g < pairs; ++g) {
-        const __m512d row = _mm512_permutex_pd(load_doubles(tile.a[tile.halves * chunk + g / 4], g % 4), lane * 0x55);
+        const __m512d row = _mm512_permutex_pd(load_doubles(tile.a[tile.halves * chunk + g / 4], g % 4), decltype(lane)::value * 0x55);
         for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = _mm512_fmadd_pd(row, columns[odd], sum[g][odd]);
       }
     });
@@ -357,7 +362,11 @@ std::uint32_t multiply_tiles(const MatrixTile& first, std::uint32_t tiles) {
 }
 
 }  // namespace kforge::emulator::avx512
+#ifdef __clang__
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 namespace kforge::emulator {
 
