@@ -93,11 +93,20 @@ std::string order_note(const task::Task& task) {
                      join(taken, ", "), join(passed, ", "));
 }
 
+// A logarithm of one and a little: the sum rounds away what its logarithm is made of, so that the formula's own kernel is judged wrong in f32.
+std::string precision_note(const task::Task& task) {
+  std::string formula = task.formula;
+  std::erase_if(formula, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+  if (formula.find("log(1+") == std::string::npos && formula.find("log(1.0+") == std::string::npos) return "";
+  return "log(1 + e) loses what is small beside 1, and may be judged wrong in single precision: write log1p(e)";
+}
+
 }  // namespace
 
 std::vector<std::string> plan_notes(const task::Task& task, const hardware::DataSheet& sheet, const Plan& plan) {
   std::vector<std::string> out;
   if (std::string note = order_note(task); !note.empty()) out.push_back(std::move(note));
+  if (std::string note = precision_note(task); !note.empty()) out.push_back(std::move(note));
   out.push_back(share_note(task, plan));
   if (plan.guess.confidence < 0.7)
     out.push_back(fmt::format("the pattern is {} sure only: say [semantics] pattern = \"...\" in the task, or edit it here", fmt::format("{:.0f}%", plan.guess.confidence * 100)));

@@ -106,6 +106,16 @@ TEST(Planner, AReferenceThatTakesTheSizesInAnotherOrderIsNoted) {
   EXPECT_THAT(plan_notes(task, *sheet, {}).front(), ::testing::HasSubstr("share in the whole"));
 }
 
+TEST(Planner, AFormulaThatRoundsAwayItsLogarithmIsNoted) {
+  task::Task task;
+  const auto sheet = hardware::find_sheet("h200");
+  ASSERT_TRUE(sheet);
+  task.formula = "y = log(1 + exp(x))";
+  EXPECT_THAT(plan_notes(task, *sheet, {}).front(), ::testing::HasSubstr("log1p"));
+  task.formula = "y = log1p(exp(x))";
+  EXPECT_THAT(plan_notes(task, *sheet, {}).front(), ::testing::Not(::testing::HasSubstr("log1p")));
+}
+
 TEST(Planner, TheShareLimitsTheProgram) {
   EXPECT_NE(plan_of(std::string(kGemm)).notes.at(0).find("not known"), std::string::npos);
   const Plan plan = plan_of(std::string(kGemm) + "[program]\ntotal_us = 100000\nshare = 0.41\n");
