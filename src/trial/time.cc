@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kDraws = 3;            // inputs with references
 constexpr double kSlowReference = 4;         // s: then one draw must do
 constexpr std::size_t kFreshBlocks = 4;
+constexpr std::size_t kFewestTurns = 6;      // clocks still move in the first, after the pause in which the others were warmed up
 
 // All contestants at one size.
 class SizeRun {
@@ -136,7 +137,7 @@ class SizeRun {
       }
       if (beside_ && !beside_->failed()) known &= beside_->known(request_.options.interval);
       if (any && known) ended_by = "interval";
-      if (!any || known || (turn > 1 && seconds_since(start) > seconds) || (request_.stop && request_.stop())) break;
+      if (!any || (known && turn >= kFewestTurns) || (turn > 1 && seconds_since(start) > seconds) || (request_.stop && request_.stop())) break;
       if (turn % 8 == 0) say("sampling");
       const bool back = turn % 2 == 1;
       if (back) sample_beside();
