@@ -256,14 +256,16 @@ void count_local(Warp& warp, const Op& op) {
   ++warp.launch->ops[op.index].local_requests;
 }
 
-void mark_stored_bytes(Allocation& allocation, const Request& request) {
-  std::vector<std::uint64_t>& words = allocation.written;
+void mark_stored_bytes(Allocation& allocation, const Request& request) { mark_bytes(allocation.written, allocation, request); }
+
+void mark_bytes(std::vector<std::uint64_t>& words, const Allocation& allocation, const Request& request) {
   if (words.empty()) words.assign((allocation.size + 63) / 64, 0);
   if (request.bytes >= 2 && is_contiguous(request.addresses, request.mask, request.bytes) && (request.addresses[0] - allocation.base) % 64 == 0) {
     const std::uint64_t first = (request.addresses[0] - allocation.base) / 64;
     for (std::uint32_t k = 0; k < request.bytes / 2; ++k) or_bits(words[first + k], ~std::uint64_t{0});
     return;
   }
+  if (request.bytes > 16) return for_lanes(request.mask, [&](std::uint32_t i) { mark_range(words, request.addresses[i] - allocation.base, request.bytes); });
   for_lanes(request.mask, [&](std::uint32_t i) {   // aligned: never across a word of 64 bytes
     const std::uint64_t offset = request.addresses[i] - allocation.base;
     or_bits(words[offset / 64], ((std::uint64_t{1} << request.bytes) - 1) << offset % 64);
@@ -271,8 +273,11 @@ void mark_stored_bytes(Allocation& allocation, const Request& request) {
 }
 
 void mark_stored_range(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes) {
-  std::vector<std::uint64_t>& words = allocation.written;
-  if (words.empty()) words.assign((allocation.size + 63) / 64, 0);
+  if (allocation.written.empty()) allocation.written.assign((allocation.size + 63) / 64, 0);
+  mark_range(allocation.written, offset, bytes);
+}
+
+void mark_range(std::vector<std::uint64_t>& words, std::uint64_t offset, std::uint64_t bytes) {
   while (bytes != 0) {
     const std::uint64_t part = std::min(bytes, 64 - offset % 64);
     or_bits(words[offset / 64], (part == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << part) - 1) << offset % 64);

@@ -68,5 +68,8 @@ inline void or_bits(std::uint64_t& word, std::uint64_t bits) {
 // Coverage: sets the bits of the bytes that a kernel stored.
 void mark_stored_bytes(Allocation& allocation, const Request& request);
 void mark_stored_range(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes);
+// The same in `words`, a bit a byte of the allocation; REQUIRES of a range that the words are there.
+void mark_bytes(std::vector<std::uint64_t>& words, const Allocation& allocation, const Request& request);
+void mark_range(std::vector<std::uint64_t>& words, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace kforge::emulator

@@ -330,6 +330,7 @@ void Device::check_read(const Allocation& allocation, std::uint64_t offset, std:
 evidence::LaunchLog Device::take_log() {
   evidence::LaunchLog log = std::exchange(impl_->log, {});
   log.violations = impl_->violations.take();
+  drop_maps_of_single_lines(log.kernels);
   return log;
 }
 

@@ -25,6 +25,7 @@ struct StoreTarget {
   const Allocation* allocation = nullptr;
   std::uint64_t first = 0, end = 0;
   std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> written = {};   // a bit a byte, of allocations that are small enough (store_notes.h)
 };
 
 // What an op did, when the profile is on. The first two are counted by the loop, the rest by its handler.

@@ -1,6 +1,7 @@
 #include "emulator/profile.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "emulator/registers.h"
@@ -231,10 +232,12 @@ void add_stores(LineProfile& line, const std::vector<StoreTarget>& targets) {
     const bool named = target.allocation->kind == MemoryKind::device || target.allocation->kind == MemoryKind::managed;
     const std::string tensor = named ? target.allocation->label : std::string();
     auto range = std::find_if(line.stores.begin(), line.stores.end(), [&](const evidence::StoreRange& r) { return r.tensor == tensor; });
-    if (range == line.stores.end()) range = line.stores.insert(range, {tensor, target.first, target.end, 0});
+    if (range == line.stores.end()) range = line.stores.insert(range, {tensor, target.first, target.end, 0, {}});
     range->first = std::min(range->first, target.first);
     range->end = std::max(range->end, target.end);
     range->bytes += target.bytes;
+    if (range->written.size() < target.written.size()) range->written.resize(target.written.size());
+    std::transform(target.written.begin(), target.written.end(), range->written.begin(), range->written.begin(), std::bit_or<>());
   }
 }
 
@@ -250,6 +253,16 @@ void add_op(LineProfile& line, const Op& op, const OpProfile& p, const Counters&
 }
 
 }  // namespace
+
+void drop_maps_of_single_lines(std::vector<KernelProfile>& profiles) {
+  std::map<std::string, std::vector<evidence::StoreRange*>> by_tensor;
+  for (KernelProfile& profile : profiles)
+    for (LineProfile& line : profile.lines)
+      for (evidence::StoreRange& range : line.stores) by_tensor[range.tensor].push_back(&range);
+  for (const auto& [tensor, ranges] : by_tensor)
+    if (ranges.size() == 1 || tensor.empty())
+      for (evidence::StoreRange* range : ranges) range->written.clear();
+}
 
 void add_to_profiles(std::vector<KernelProfile>& profiles, const Launch& launch, bool sampled) {
   KernelProfile& profile = profile_of(profiles, launch.kernel->info.name);

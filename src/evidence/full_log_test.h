@@ -26,7 +26,7 @@ inline LaunchLog full_log() {
   line.worst_global.active_mask = ~0u;
   line.worst_global.lane_addresses[31] = ~std::uint64_t{0};
   line.worst_shared = {1, 2, {}, {3, 4, 5}, 6, 7, 8};
-  line.stores = {{"y", 13, 14, 15}};
+  line.stores = {{"y", 13, 14, 15, {~std::uint64_t{0}, 16}}};
   kernel.lines = {line, {}};
   kernel.independent_loads = 0.1;
   kernel.loads_in_flight = 2.5;

@@ -24,7 +24,7 @@ template <class Visitor> void fields(Visitor& v, RequestExample& r) {
 }
 
 template <class Visitor> void fields(Visitor& v, StoreRange& r) {
-  v("tensor", r.tensor); v("first", r.first); v("end", r.end); v("bytes", r.bytes);
+  v("tensor", r.tensor); v("first", r.first); v("end", r.end); v("bytes", r.bytes); v("written", r.written);
 }
 
 template <class Visitor> void fields(Visitor& v, LineProfile& l) {

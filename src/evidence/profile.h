@@ -41,6 +41,7 @@ struct StoreRange {
   std::string tensor;                       // its name in the task; "" for any other memory
   std::uint64_t first = 0, end = 0;         // offsets in bytes: the lowest written, and past the highest
   std::uint64_t bytes = 0;                  // written in all, repetitions included
+  std::vector<std::uint64_t> written;       // a bit a byte; empty where the allocation is large, or no other line stores to it
 };
 
 struct LineProfile {

@@ -212,7 +212,7 @@ TEST_F(Judging, ACallThatNobodyWaitsForIsUnknownAndNeverAccepted) {
 evidence::LineProfile storing(std::uint32_t line, const std::string& tensor, std::uint64_t first, std::uint64_t end, std::uint64_t bytes) {
   evidence::LineProfile profile;
   profile.position.frames.push_back({"twice.cu", line, 1, ""});
-  profile.stores.push_back({tensor, first, end, bytes});
+  profile.stores.push_back({tensor, first, end, bytes, {}});
   return profile;
 }
 

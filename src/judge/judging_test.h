@@ -52,7 +52,7 @@ inline evidence::KernelProfile clean_profile() {
   line.counters[Metric::global_load_bytes] = 256;
   line.counters[Metric::global_store_bytes] = 256;
   kernel.totals = line.counters;
-  line.stores.push_back({"y", 0, 256, 256});
+  line.stores.push_back({"y", 0, 256, 256, {}});
   kernel.lines.push_back(line);
   return kernel;
 }

@@ -5,9 +5,12 @@
 namespace kforge::judge {
 namespace {
 
+// 0: the line stored the byte, or others beside it where it is not known which.
 std::uint64_t distance(const evidence::StoreRange& range, std::uint64_t offset) {
   if (offset < range.first) return range.first - offset;
-  return offset < range.end ? 0 : offset - range.end + 1;
+  if (offset >= range.end) return offset - range.end + 1;
+  const bool is_known = offset / 64 < range.written.size();
+  return is_known && (range.written[offset / 64] >> offset % 64 & 1) == 0 ? 1 : 0;
 }
 
 }  // namespace

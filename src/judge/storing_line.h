@@ -24,7 +24,7 @@ class StoringLines {
   // Lines that store `tensor`; when there are none (its values came by a copy), those that store what is no output.
   StoringLines(const evidence::LaunchLog& log, std::string_view tensor);
 
-  // The one that stores nearest to the byte `offset` of the tensor; of equally near ones the one that stores most, then the last.
+  // The one that stores the byte `offset` of the tensor, or nearest to it by the ranges of what they store; of several the one that stores most, then the last.
   StoringLine nearest(std::uint64_t offset) const;
   StoringLine busiest() const;
   StoringLine of_itself() const { return own_ ? busiest() : StoringLine{}; }   // only a line that stores the tensor
