@@ -1,6 +1,8 @@
 // `optimize`: puts the loop's setting together from task, store and options, runs it, delivers the winner.
 #include "kforge/optimize.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -41,6 +43,15 @@ constexpr std::uint64_t kSearchInstructions = 64'000'000;
 // A call of a candidate that is waited for longer is not worth its share of the budget.
 constexpr double kSearchCallSeconds = 5;
 constexpr double kBuiltEffort = 0.5;   // of a candidate whose build the cache has, beside one that is to be compiled
+
+// A sixteenth of the machine's memory: draws of large sizes are worth keeping where there is room.
+std::uint64_t room_for_draws() {
+  constexpr std::uint64_t kLeast = 768ull << 20;
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? std::max(kLeast, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 16) : kLeast;
+}
+
+constexpr double kModelSlack = 1.6;   // on a GPU a modelled time stands against a measured one: they agree within a factor of 1.5
 
 // Of timed calls, likewise: a candidate that is 1% better than the best is not what a search looks for first.
 constexpr double kSearchTimeSeconds = 1, kSearchInterval = 0.01;
@@ -353,9 +364,10 @@ class Optimisation {
       request.budget.call_seconds = std::min(request.budget.call_seconds, kSearchCallSeconds);
       request.time.seconds = kSearchTimeSeconds;
       request.time.interval = kSearchInterval;
+      request.time.search = true;
     }
     request.cancelled = call.cancelled;
-    return screen_candidate(request, call.worth_us);
+    return screen_candidate(request, target_.gpu ? kModelSlack * call.worth_us : call.worth_us);
   }
 
   Expected<void> remember(Journal& journal) {
@@ -389,7 +401,7 @@ class Optimisation {
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;
   const std::uint64_t fresh_seed_ = trial::draw_fresh_seed();
-  trial::PreparedStore prepared_;
+  trial::PreparedStore prepared_{room_for_draws()};
   std::map<std::string, Judgement> tool_judgements_;   // filled while proposers are asked, read while candidates are judged
   std::unique_ptr<ModelRun> model_;
 };

@@ -109,9 +109,9 @@ class SizeRun {
 
   Expected<void> make_draws() {
     task::Case run = run_;
-    run.calls = request_.defences.on(Defence::repeat) ? kDraws : 1;
+    run.calls = request_.defences.on(Defence::repeat) && !request_.options.search ? kDraws : 1;
     const auto jobs = jobs_of({run}, true);
-    References references(*request_.task, request_.reference, request_.call_seconds, jobs, nullptr);
+    References references(*request_.task, request_.reference, request_.call_seconds, jobs, request_.prepared);
     const auto start = Clock::now();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       Prepared prepared = references.next();
@@ -154,7 +154,7 @@ class SizeRun {
   }
 
   Expected<void> sample_fresh() {
-    for (std::size_t turn = 0; turn < kFreshBlocks; ++turn) {
+    for (std::size_t turn = 0; turn < (request_.options.search ? 1 : kFreshBlocks); ++turn) {
       std::vector<std::vector<SharedBytes>> fresh;
       for (std::size_t i = 0; i < draws_.size(); ++i) {
         task::Case run = run_;

@@ -54,6 +54,7 @@ struct TimeRequest {
   Defences defences;
   double call_seconds = 20;
   std::uint64_t seed = 1;                // of the inputs and of the order in which they come
+  PreparedStore* prepared = nullptr;     // keeps a search's draw from candidate to candidate; may be null
   std::function<void(std::string_view)> progress;
   std::function<bool()> stop;
 };

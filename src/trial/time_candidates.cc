@@ -104,7 +104,8 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   out.options = request.time;
   out.defences = request.defences;
   out.call_seconds = request.budget.call_seconds;
-  out.seed = draw_fresh_seed();
+  out.seed = request.time.search ? request.seed : draw_fresh_seed();
+  out.prepared = request.time.search ? request.prepared : nullptr;
   out.progress = request.progress;
   out.stop = request.stop;
   return out;

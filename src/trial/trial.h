@@ -94,6 +94,7 @@ struct TimeOptions {
   double seconds = 4;                   // for the samples of one size, per contestant
   double interval = 0.005;              // of the median, relative: then it is known well enough
   bool warm = false;                    // L2 as the call before on the same buffers left it; else cold
+  bool search = false;                  // of a run's candidates: the same single draw for all; what it finds is judged again with all draws
 };
 
 // The state of the GPU while one contestant was timed, medians over its blocks of samples.
