@@ -6,10 +6,12 @@
 #include "emulator/bulk_ops.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "emulator/access.h"
 #include "emulator/store_notes.h"
@@ -87,6 +89,20 @@ Flow outside_shared(Warp& w, const Op& op, std::uint32_t lane, Address address, 
   return fault_window(w, op, request, 1u << lane, "shared", w.launch->shared_bytes);
 }
 
+// Where a box may begin, as an H200 has it (docs/h200-goldens.md): elsewhere it stops with an illegal instruction.
+Flow check_corner(Warp& w, const Op& op, const BulkCopy& copy) {
+  const auto corner = std::span(copy.at).first(copy.mode.dims);
+  const std::uint64_t width = tensor_element_bytes(copy.map.type);
+  const bool store = copy.mode.kind == BulkKind::store || copy.mode.kind == BulkKind::reduce;
+  if (corner[0] * static_cast<std::int64_t>(width) % 16 != 0)
+    return stop(w, op, 1u << copy.lane, LaunchStatus::illegal_instruction,
+                fmt::format("a bulk tensor copy whose box begins at ({}), in elements of {} bytes: in the first dimension a box begins at a multiple of 16 bytes", fmt::join(corner, ", "), width));
+  if (store && std::any_of(corner.begin(), corner.end(), [](std::int64_t at) { return at < 0; }))
+    return stop(w, op, 1u << copy.lane, LaunchStatus::illegal_instruction,
+                fmt::format("a bulk tensor copy to global memory whose box begins at ({}), before the tensor: only loads may begin there", fmt::join(corner, ", ")));
+  return Flow::next;
+}
+
 // The map that a thread names, copied as it is now.
 Flow read_map(Warp& w, const Op& op, std::uint32_t lane, BulkCopy& copy) {
   const Address at = address_at(w, op, kBulkGlobal, lane);
@@ -105,7 +121,7 @@ Flow read_map(Warp& w, const Op& op, std::uint32_t lane, BulkCopy& copy) {
   if (copy.map.interleave != 0) return stop(w, op, 1u << lane, LaunchStatus::illegal_instruction, "the emulator does not execute interleaved tensor maps");
   for (std::uint32_t i = 0; i < copy.mode.dims; ++i) copy.at[i] = static_cast<std::int32_t>(get<std::uint32_t>(w.at(op.list[kBulkCoordinates + i]), lane));
   copy.bytes = box_bytes(copy.map);
-  return Flow::next;
+  return check_corner(w, op, copy);
 }
 
 // Global memory of the copy lies in live allocations.

@@ -30,7 +30,7 @@ __global__ void there_and_back(const int* in, int* out, int* sums) {
   }
 }
 
-// A tile of 32 x 32 with its edge of one: transposed within the image, zeros outside.
+// A tile of 32 x 32, four elements up and to the left: transposed, with a margin of four zeros. Loads may begin outside the tensor, stores may not.
 __global__ void turn_tiles(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to, int* phases) {
   __shared__ alignas(128) int tile[32][32];
   __shared__ alignas(128) int turned[32][32];
@@ -54,7 +54,7 @@ __global__ void turn_tiles(const __grid_constant__ CUtensorMap from, const __gri
     ptx::fence_proxy_async(ptx::space_shared);
     __syncthreads();
     if (threadIdx.x == 0) {
-      const int at[2] = {y, x};
+      const int at[2] = {y + 4, x + 4};
       ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &to, at, turned);
       ptx::cp_async_bulk_commit_group();
       atomicAdd(phases, 1);
@@ -85,12 +85,12 @@ int main() {
   for (int i = 0; i < 1024; ++i) EXPECT_EQ(sums[i], 4 * (i * 7 + 1) + 7 * 1024 * 6);
 
   const int rows = 84, columns = 72;
-  int *image = managed<int>(rows * columns), *turned = managed<int>(rows * columns), *phases = managed<int>();
+  int *image = managed<int>(rows * columns), *turned = managed<int>((rows + 4) * (columns + 4)), *phases = managed<int>();
   for (int i = 0; i < rows * columns; ++i) image[i] = i + 1;
-  turn_tiles<<<dim3(3, 2), 64>>>(map_of(image, rows, columns), map_of(turned, columns, rows), phases);
+  turn_tiles<<<dim3(3, 2), 64>>>(map_of(image, rows, columns), map_of(turned, columns + 4, rows + 4), phases);
   CHECK(cudaDeviceSynchronize());
   EXPECT_EQ(*phases, 12);
-  for (int y = 0; y < rows; ++y)
-    for (int x = 0; x < columns; ++x) EXPECT_EQ(turned[x * rows + y], image[y * columns + x]);
+  for (int y = -4; y < rows; ++y)
+    for (int x = -4; x < columns; ++x) EXPECT_EQ(turned[(x + 4) * (rows + 4) + y + 4], x < 0 || y < 0 ? 0 : image[y * columns + x]);
   return finish();
 }
