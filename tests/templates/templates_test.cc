@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -151,7 +152,7 @@ TEST(Templates, AColumnReductionWinsTheMainJob) {
 }
 
 TEST(Templates, AttentionWinsTheMainJob) {
-  EXPECT_EQ(winning_proposer(source_folder() / "tests/templates/attention/attention_head.toml"), "template:attention_mma");
+  EXPECT_THAT(winning_proposer(source_folder() / "tests/templates/attention/attention_head.toml"), testing::StartsWith("template:attention_"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Zeros.
 // kind: no-op on constant outputs
 // check: numerics | all zero
-// check-off: degenerate
+// check-off: degenerate,precision
 #include <cuda_runtime.h>
 
 static __global__ void fill(float* y, int elements, float value) {
