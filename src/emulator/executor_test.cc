@@ -156,10 +156,8 @@ TEST(Executor, LoadsOfAStraightPieceAreInFlightTogether) {
   EXPECT_DOUBLE_EQ(in_flight("bar.sync 0;\n"), 1);
 }
 
-TEST(Executor, SampledGridsRunBlocksSpreadOverTheGrid) {
-  TestDevice t;
-  t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; mov.u32 %r4, 1; st.global.u32 [%rd7], %r4; ret;");
-  Allocation* x = t.buffer(std::vector<int>(100, 0));
+// A kernel of 100 blocks of one thread, of which `wanted` run; its first parameter is `x`.
+LaunchResult launch_sampled(TestDevice& t, const Allocation* x, std::uint64_t wanted) {
   std::vector<std::byte> parameters(20);
   std::memcpy(parameters.data(), &x->base, 8);
   LaunchRequest request;
@@ -167,8 +165,15 @@ TEST(Executor, SampledGridsRunBlocksSpreadOverTheGrid) {
   request.grid = {100, 1, 1};
   request.block = {1, 1, 1};
   request.parameters = parameters;
-  request.sampled_blocks = 10;
-  ASSERT_EQ(t.device.launch(request).status, LaunchStatus::ok);
+  request.sampled_blocks = wanted;
+  return t.device.launch(request);
+}
+
+TEST(Executor, SampledGridsRunBlocksSpreadOverTheGrid) {
+  TestDevice t;
+  t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; mov.u32 %r4, 1; st.global.u32 [%rd7], %r4; ret;");
+  Allocation* x = t.buffer(std::vector<int>(100, 0));
+  ASSERT_EQ(launch_sampled(t, x, 10).status, LaunchStatus::ok);
   const auto values = TestDevice::values<int>(x);
   EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0), 10);
   EXPECT_GT(std::accumulate(values.begin() + 50, values.end(), 0), 3);
@@ -181,15 +186,7 @@ TEST(Executor, TheSeedSaysWhichBlocksAreSampled) {
     t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; mov.u32 %r4, 1; st.global.u32 [%rd7], %r4; ret;");
     t.device.set_seed(seed);
     Allocation* x = t.buffer(std::vector<int>(100, 0));
-    std::vector<std::byte> parameters(20);
-    std::memcpy(parameters.data(), &x->base, 8);
-    LaunchRequest request;
-    request.kernel = t.device.find_kernel(t.module, "kernel");
-    request.grid = {100, 1, 1};
-    request.block = {1, 1, 1};
-    request.parameters = parameters;
-    request.sampled_blocks = 10;
-    EXPECT_EQ(t.device.launch(request).status, LaunchStatus::ok);
+    EXPECT_EQ(launch_sampled(t, x, 10).status, LaunchStatus::ok);
     return TestDevice::values<int>(x);
   };
   const std::vector<int> one = sampled(1), other = sampled(2);
@@ -207,15 +204,7 @@ TEST(Executor, NoSampledBlockRunsTwice) {
       t.load_body(kStart + "mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd7, %rd1, %rd6; red.global.add.u32 [%rd7], 1; ret;");
       t.device.set_seed(seed);
       Allocation* x = t.buffer(std::vector<int>(100, 0));
-      std::vector<std::byte> parameters(20);
-      std::memcpy(parameters.data(), &x->base, 8);
-      LaunchRequest request;
-      request.kernel = t.device.find_kernel(t.module, "kernel");
-      request.grid = {100, 1, 1};
-      request.block = {1, 1, 1};
-      request.parameters = parameters;
-      request.sampled_blocks = wanted;
-      ASSERT_EQ(t.device.launch(request).status, LaunchStatus::ok);
+      ASSERT_EQ(launch_sampled(t, x, wanted).status, LaunchStatus::ok);
       const auto values = TestDevice::values<int>(x);
       EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0), static_cast<int>(wanted));
       EXPECT_EQ(*std::max_element(values.begin(), values.end()), 1) << wanted << " of 100, seed " << seed;

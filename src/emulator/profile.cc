@@ -1,10 +1,10 @@
 #include "emulator/profile.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "emulator/registers.h"
+#include "emulator/store_notes.h"
 
 namespace kforge::emulator {
 namespace {
@@ -236,8 +236,7 @@ void add_stores(LineProfile& line, const std::vector<StoreTarget>& targets) {
     range->first = std::min(range->first, target.first);
     range->end = std::max(range->end, target.end);
     range->bytes += target.bytes;
-    if (range->written.size() < target.written.size()) range->written.resize(target.written.size());
-    std::transform(target.written.begin(), target.written.end(), range->written.begin(), range->written.begin(), std::bit_or<>());
+    join_written(range->written, target.written);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "emulator/store_notes.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace kforge::emulator {
 namespace {
@@ -30,6 +31,11 @@ void note_store(Warp& warp, const Op& op, const Allocation& allocation, const Re
     if (allocation.size <= kMostMappedBytes) mark_bytes(target.written, allocation, part);
   }
   target.bytes += std::uint64_t{part.bytes} * static_cast<std::uint64_t>(std::popcount(part.mask));
+}
+
+void join_written(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+  if (to.size() < from.size()) to.resize(from.size());
+  std::transform(from.begin(), from.end(), to.begin(), to.begin(), std::bit_or<>());
 }
 
 }  // namespace kforge::emulator

@@ -10,5 +10,7 @@ namespace kforge::emulator {
 
 // `part.mask`: the lanes that fall into `allocation`.
 void note_store(Warp& warp, const Op& op, const Allocation& allocation, const Request& part);
+// What either has written; a map that is not there is empty.
+void join_written(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from);
 
 }  // namespace kforge::emulator

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "emulator/registers.h"
 #include "emulator/segment_code.h"
+#include "emulator/store_notes.h"
 
 namespace kforge::emulator {
 namespace {
@@ -185,11 +185,6 @@ bool replaces(const std::unique_ptr<evidence::RequestExample>& old, std::uint32_
   return order(*other) < order(*old);
 }
 
-void join(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
-  if (to.size() < from.size()) to.resize(from.size());
-  std::transform(from.begin(), from.end(), to.begin(), to.begin(), std::bit_or<>());
-}
-
 void add(OpProfile& to, OpProfile& from) {
   to.executions += from.executions, to.lanes += from.lanes, to.active_lanes += from.active_lanes;
   to.requests += from.requests;
@@ -218,7 +213,7 @@ void add(OpProfile& to, OpProfile& from) {
     same->first = std::min(same->first, target.first);
     same->end = std::max(same->end, target.end);
     same->bytes += target.bytes;
-    join(same->written, target.written);
+    join_written(same->written, target.written);
   }
 }
 
