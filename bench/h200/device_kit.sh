@@ -2,6 +2,10 @@
 # What the documents say of a real GPU, gathered on one: run from the project's root with its release build, where a GPU, its driver and nvcc 13.0 are.
 #
 #   bench/h200/device_kit.sh OUT [PART...]     parts: doctor probe smoke examples faulty repeat tiny dishonest hostile libraries tools forge (default: all, some 12 minutes)
+#   $WINNERS       a folder with NAME.cu, what optimize found for examples/NAME: judged beside the kernels of the examples
+#   $EXAMPLE_SECONDS of samples for each kernel of the examples; $FAULTY those of tests/device/faulty that are tried; $LIBRARY_TURNS of cuBLAS beside a plain loop
+#   $KFORGE_BIN    the programs; default build/release/bin
+#   $PLAIN_LOOP    plain_loop as built from bench/h200/plain_loop.cu; default: it is built here
 #
 # Each part is bounded in seconds, and one that fails leaves the others alone.
 #
@@ -14,7 +18,7 @@ parts=${*:-doctor probe smoke examples faulty repeat tiny dishonest hostile libr
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$root" || exit 2
-kforge=$root/build/release/bin/kforge
+kforge=${KFORGE_BIN:-$root/build/release/bin}/kforge
 export KFORGE_ROOT=$root KFORGE_CACHE=${KFORGE_CACHE:-$out/cache} KFORGE_STORE=$out/store
 mkdir -p "$KFORGE_CACHE"
 say() { echo "$*" | tee -a "$out/summary.txt"; }
@@ -62,9 +66,12 @@ if wants examples; then
   list=$(for task in examples/*/task.toml; do
     folder=$(dirname "$task")
     for candidate in "$folder"/naive.cu "$folder"/good.cu "$folder"/bad/*.cu; do echo "$task $candidate examples/$(basename "$folder")-$(basename "$candidate" .cu)"; done
+    winner=${WINNERS:-/nowhere}/$(basename "$folder").cu
+    [ -f "$winner" ] && echo "$task $winner examples/$(basename "$folder")-winner"
   done)
-  echo "$list" | xargs -P 14 -L 1 bash -c 'check "$2-gpu" "$0" "$1" --device gpu:0 --time-seconds 1'
-  echo "$list" | xargs -P 14 -L 1 bash -c 'check "$2-emulator" "$0" "$1"'
+  export EXAMPLE_SECONDS=${EXAMPLE_SECONDS:-1}
+  # The second check of a candidate finds it built.
+  echo "$list" | xargs -P 16 -L 1 bash -c 'check "$2-emulator" "$0" "$1"; check "$2-gpu" "$0" "$1" --device gpu:0 --time-seconds $EXAMPLE_SECONDS'
   python3 bench/h200/compare_verdicts.py "$out/examples" >"$out/examples.txt" 2>&1
   say "examples: $(tail -n 1 "$out/examples.txt") after $((SECONDS - start)) s"
 fi
@@ -72,7 +79,7 @@ fi
 if wants faulty; then
   # Each bad one between two honest ones, without the emulator in between: bench goes to the GPU at once.
   mkdir -p "$out/faulty"
-  for bad in illegal traps hangs takes_all_memory resets exits; do
+  for bad in ${FAULTY:-illegal traps hangs takes_all_memory resets exits}; do
     timeout 120 "$kforge" bench tests/device/large.toml tests/device/honest/plain.cu tests/device/faulty/$bad.cu tests/device/honest/plain.cu --time-seconds 0.5 --json >"$out/faulty/$bad.json" 2>"$out/faulty/$bad.err"
     say "faulty $bad: exit $? $(python3 bench/h200/rows.py "$out/faulty/$bad.json")"
   done
@@ -89,6 +96,8 @@ if wants tiny; then
   say "tiny (n = 4096): exit $? $(python3 bench/h200/rows.py "$out/tiny.json")"
   "$kforge" bench tests/device/task.toml tests/device/honest/plain.cu --warm --time-seconds 1 --json >"$out/tiny-warm.json" 2>"$out/tiny-warm.err"
   say "tiny, warm: exit $? $(python3 bench/h200/rows.py "$out/tiny-warm.json")"
+  "$kforge" bench tests/device/task.toml bench/h200/empty.cu --time-seconds 1 --json >"$out/empty.json" 2>"$out/empty.err"
+  say "an empty kernel (its answer is wrong, of course): exit $? $(python3 bench/h200/rows.py "$out/empty.json")"
 fi
 
 if wants dishonest; then
@@ -107,11 +116,12 @@ fi
 
 if wants libraries; then
   mkdir -p "$out/libraries"
-  nvcc -O2 -std=c++17 -arch=sm_90 bench/h200/plain_loop.cu -lcublas -o "$out/plain_loop" >"$out/libraries/plain_loop.err" 2>&1
-  say "plain loop before: $("$out/plain_loop" 2>&1)"
-  timeout 160 "$kforge" bench bench/h200/gemm4096/task.toml --with cublas,cublaslt --time-seconds 4 --json >"$out/libraries/gemm4096.json" 2>"$out/libraries/gemm4096.err"
-  say "cuBLAS f16 4096^3: exit $? $(python3 bench/h200/rows.py "$out/libraries/gemm4096.json") $(tail -n 1 "$out/libraries/gemm4096.err")"
-  say "plain loop after: $("$out/plain_loop" 2>&1)"
+  plain=${PLAIN_LOOP:-$out/plain_loop}
+  [ -x "$plain" ] || nvcc -O2 -std=c++17 -arch=sm_90 bench/h200/plain_loop.cu -lcublas -o "$plain" >"$out/libraries/plain_loop.err" 2>&1
+  for turn in $(seq "${LIBRARY_TURNS:-3}"); do
+    timeout 60 "$kforge" bench bench/h200/gemm4096/task.toml --with cublas,cublaslt --beside "$plain turns renew" --time-seconds 2 --json >"$out/libraries/gemm4096-$turn.json" 2>"$out/libraries/gemm4096-$turn.err"
+    say "cuBLAS f16 4096^3 beside a plain loop: exit $? $(python3 bench/h200/rows.py "$out/libraries/gemm4096-$turn.json") $(tail -n 1 "$out/libraries/gemm4096-$turn.err")"
+  done
   rm -f "$out/plain_loop"
   library() {
     timeout 150 "$kforge" bench examples/$1/task.toml examples/$1/good.cu --with "$2" --time-seconds 1 --json >"$out/libraries/$1.json" 2>"$out/libraries/$1.err"
@@ -120,7 +130,7 @@ if wants libraries; then
   library sgemm cublas,cublaslt,pytorch
   library reduction cub,pytorch
   library scan cub,pytorch
-  library softmax pytorch,pytorch-compile
+  library softmax cudnn,pytorch,pytorch-compile
 fi
 
 if wants tools; then

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The candidates of tests/hostile on a real GPU: cheats must be named as their headers say and get through without their defence, honest ones must pass.
 
-  hostile.py OUT KFORGE [honest cheats without]     run from the project's root
+  hostile.py OUT KFORGE [honest cheats without checked checked-without]     run from the project's root; default: the first three
 
+checked: the cheats that need no clock, judged by `kforge check` with the GPU's rung besides. $HOSTILE_BUILT: the build cache has all of them (pack_kit.sh).
 OUT gets each answer as JSON and hostile.json, a row a candidate; the last line printed is a summary. Each call is bounded; one that fails leaves the rest alone.
 """
 import concurrent.futures
@@ -13,11 +14,13 @@ import subprocess
 import sys
 import time
 
-SECONDS = "0.4"          # of samples for a contestant
+SECONDS = os.environ.get("HOSTILE_SECONDS", "0.4")   # of samples for a contestant
 AT_ONCE = 12             # contestants in a call
 CALL_LIMIT = 100         # s
 SANDBOX_OFF = os.environ.get("SANDBOX_OFF", "")       # layers that this machine's driver cannot live with
-ALONE = {"cheat_background_solver"}   # what would disturb its neighbours
+DEVICE = os.environ.get("HOSTILE_DEVICE", "gpu:0")
+AT_ONCE_HERE = min(14, os.cpu_count() or 2)           # processes that compile or emulate
+ALONE = {"cheat_background_solver", "cheat_thread_at_load", "cheat_inherited_name"}   # what would disturb its neighbours
 
 
 def marks(path):
@@ -76,6 +79,22 @@ def said(row):
     return json.dumps([row.get("right"), row.get("failure"), row.get("dishonest")])
 
 
+def check(kforge, one, off, out, part):
+    """The verdict of one candidate, with the cases run on the GPU too."""
+    code, text, errors = run([kforge, "check", str(one["path"].parent / "task.toml"), str(one["path"]), "--device", DEVICE, "--only", "correctness", "--json"], off)
+    (out / f"{part}-{one['path'].parent.name}-{one['name']}.json").write_text(text or errors)
+    try:
+        verdict = json.loads(text)
+    except ValueError:
+        return {"status": f"exit {code}", "said": errors.strip().splitlines()[-1:] }
+    return {"status": verdict["status"], "said": [[f["contract"], f["message"]] for f in verdict["findings"]]}
+
+
+def named(one, row):
+    contract, _, words = one["marks"]["check"].partition(" | ")
+    return row["status"] == "rejected" and any(found[0] == contract and words in found[1] for found in row["said"])
+
+
 def clean(row):
     return bool(row) and not row["failure"] and not row["dishonest"] and row["right"] == "right"
 
@@ -87,9 +106,11 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     honest, cheats = candidates("honest"), [c for c in candidates("cheat") if c["marks"].get("bench")]
     began = time.time()
-    with concurrent.futures.ThreadPoolExecutor(max_workers=min(14, os.cpu_count() or 2)) as pool:   # compiled at once; bench would do it one by one
-        list(pool.map(lambda c: run([kforge, "check", str(c["task"]), str(c["path"]), "--only", "correctness", "--measure-instructions", "1", "--json"]), honest + cheats))
-    print(f"built {len(honest + cheats)} candidates in {time.time() - began:.0f} s", flush=True)
+    checked = [c for c in candidates("cheat") if not c["marks"].get("bench")]
+    built = [] if os.environ.get("HOSTILE_BUILT") else honest + cheats
+    with concurrent.futures.ThreadPoolExecutor(max_workers=AT_ONCE_HERE) as pool:   # compiled at once; bench would do it one by one
+        list(pool.map(lambda c: run([kforge, "check", str(c["task"]), str(c["path"]), "--only", "correctness", "--measure-instructions", "1", "--json"]), built))
+    print(f"built {len(built)} candidates in {time.time() - began:.0f} s", flush=True)
     results, number = [], 0
     for part, list_of, key in (("honest", honest, lambda c: ""), ("cheats", cheats, lambda c: ""), ("without", [c for c in cheats if c["marks"].get("bench-off")], lambda c: c["marks"]["bench-off"])):
         if part not in parts:
@@ -102,6 +123,18 @@ def main():
                 if not as_wanted:
                     print(f"  NOT AS WANTED: {part} {one['path']} (off: {off or 'nothing'}): {said(row) if row else 'no row'} us={row.get('us') if row else None}", flush=True)
         (out / "hostile.json").write_text(json.dumps(results, indent=1))
+    for part, list_of, off_of in (("checked", checked, lambda c: ""), ("checked-without", [c for c in checked if c["marks"].get("check-off")], lambda c: c["marks"]["check-off"])):
+        if part not in parts:
+            continue
+        with concurrent.futures.ThreadPoolExecutor(max_workers=AT_ONCE_HERE) as pool:
+            rows = list(pool.map(lambda c: check(kforge, c, off_of(c), out, part), list_of))
+        for one, row in zip(list_of, rows):
+            as_wanted = named(one, row) if part == "checked" else row["status"] == "accepted"
+            results.append({"part": part, "candidate": str(one["path"]), "off": off_of(one), "as_wanted": as_wanted, "row": row})
+            if not as_wanted:
+                print(f"  NOT AS WANTED: {part} {one['path']} (off: {off_of(one) or 'nothing'}): {json.dumps(row)[:400]}", flush=True)
+        (out / "hostile.json").write_text(json.dumps(results, indent=1))
+        print(f"{part}: {len(list_of)} candidates by {time.time() - began:.0f} s", flush=True)
     words = [f"{part} {sum(r['as_wanted'] for r in results if r['part'] == part)} of {sum(r['part'] == part for r in results)}" for part in parts]
     print("as wanted: " + ", ".join(words) + f" ({time.time() - began:.0f} s)")
 

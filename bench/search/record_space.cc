@@ -43,7 +43,7 @@ struct Launch {
 };
 struct LaunchRow {
   const char* made;
-  std::vector<const char*> extra;        // numbers after the task's own arguments, 64 bits each
+  std::vector<const char*> extra;        // whole numbers after the task's own arguments; those of `terms`, too
   std::vector<std::pair<const char*, const char*>> terms;   // further names and what they stand for, each of the ones before it
   std::vector<Launch> launches;
 };
@@ -57,6 +57,15 @@ const LaunchRow kLaunches[] = {
        "staying_blocks", "1", "threads", "stages * stage_bytes"},
       {"group * vector * packs >= columns", "row_kernelILi{vector}ELi{packs}ELb1ELi0E", "row_kernel<kVector, kPacks, true, 0>", "blocks", "1", "threads", "0"},
       {"1 == 1", "row_kernelILi{vector}ELi1ELb0ELi0E", "row_kernel<kVector, 1, false, 0>", "blocks", "1", "threads", "0"}}},
+    {"reduce_all", {"columns"}, {{"wanted", "max(1, ceil_div(columns, threads * unroll * vector))"}},
+     {{"1 == 1", "reduce_kernelILi{vector}E", "reduce_kernel<kVector>", "min(wanted, sheet_multiprocessors * blocks_per_sm)", "1", "threads", "0"}}},
+    {"reduce_columns", {"rows", "columns", "parts"},
+     {{"width", "max(lanes, (1 - min(1, lanes)) * rows)"}, {"strips", "ceil_div(rows, width)"},
+      {"parts", "max(1, min(sheet_multiprocessors * blocks_per_sm / strips, ceil_div(columns, threads / width * unroll)))"}},
+     {{"lanes == 0", "column_kernelILb1E", "column_kernel<true>", "strips * parts", "1", "threads", "0"},
+      {"1 == 1", "column_kernelILb0E", "column_kernel<false>", "strips * parts", "1", "threads", "0"}}},
+    {"transpose", {"rows", "columns", "row_tiles", "column_tiles"}, {{"row_tiles", "ceil_div(rows, tile)"}, {"column_tiles", "ceil_div(columns, tile)"}},
+     {{"1 == 1", "transpose_kernelILi{vector}E", "transpose_kernel<kVector>", "batches * row_tiles * column_tiles", "1", "threads", "0"}}},
 };
 
 struct Space {
@@ -96,9 +105,15 @@ const Launch& launch_at(const Space& space, const propose::Values& values) {
   return space.launch->launches.back();
 }
 
-// The source up to its launcher, with the one kernel that this point launches.
+// The source up to its launcher, with the one kernel that this point launches. NVRTC has no <type_traits>: what templates use of it stands here.
 std::string with_one_kernel(const std::string& source, const char* kernel) {
-  return source.substr(0, source.find("extern \"C\"")) + fmt::format("__device__ auto kforge_kernel = {};\n", kernel);
+  constexpr std::string_view kHeader = "#include <type_traits>";
+  constexpr std::string_view kUsed =
+      "namespace std { template <class T, T v> struct integral_constant { static constexpr T value = v; }; template <class T> struct bare { using type = T; }; "
+      "template <class T> struct bare<T&> : bare<T> {}; template <class T> struct bare<const T> : bare<T> {}; template <class T> struct bare<const T&> : bare<T> {}; template <class T> using decay_t = typename bare<T>::type; }";
+  std::string out = source.substr(0, source.find("extern \"C\""));
+  if (const std::size_t at = out.find(kHeader); at != std::string::npos) out.replace(at, kHeader.size(), kUsed);
+  return out + fmt::format("__device__ auto kforge_kernel = {};\n", kernel);
 }
 
 struct Compiled { std::string ptx, report; };
@@ -130,7 +145,7 @@ std::optional<Compiled> compile(const Space& space, const propose::Values& value
 }
 
 // Pointers, sizes, scalars as the launcher has them, then the row's extra numbers.
-std::vector<std::byte> parameters_of(const Space& space, emulator::Device& device, const emulator::KernelInfo& kernel) {
+std::vector<std::byte> parameters_of(const Space& space, const task::Sizes& numbers, emulator::Device& device, const emulator::KernelInfo& kernel) {
   std::vector<std::byte> out(kernel.parameter_bytes);
   std::size_t at = 0;
   const auto add = [&](const auto& value) { std::memcpy(out.data() + kernel.parameter_offsets.at(at++), &value, sizeof value); };
@@ -142,7 +157,12 @@ std::vector<std::byte> parameters_of(const Space& space, emulator::Device& devic
   }
   for (const std::string& name : space.task.size_names()) add(static_cast<int>(sizes.at(name)));
   for (const task::Scalar& scalar : space.task.scalars) add(static_cast<float>(scalar.value));
-  for (const char* name : space.launch->extra) add(static_cast<long long>(space.numbers.at(name)));
+  for (const char* name : space.launch->extra) {
+    const bool is_last = at + 1 == kernel.parameter_offsets.size();
+    const std::size_t bytes = (is_last ? kernel.parameter_bytes : kernel.parameter_offsets.at(at + 1)) - kernel.parameter_offsets.at(at);
+    if (bytes == sizeof(int)) add(static_cast<int>(numbers.at(name)));
+    else add(static_cast<long long>(numbers.at(name)));
+  }
   return out;
 }
 
@@ -174,7 +194,7 @@ double value_of(const Space& space, const propose::Values& values, const Compile
   request.block = {static_cast<std::uint32_t>(number(launch.block, numbers)), 1, 1};
   request.dynamic_shared_bytes = static_cast<std::uint32_t>(number(launch.shared_bytes, numbers));
   request.sampled_blocks = kSampledBlocks;
-  const auto parameters = parameters_of(space, device, emulator::Device::info(request.kernel));
+  const auto parameters = parameters_of(space, numbers, device, emulator::Device::info(request.kernel));
   request.parameters = parameters;
   if (const auto ran = device.launch(request); ran.status != emulator::LaunchStatus::ok) return 0;
   const evidence::LaunchLog log = device.take_log();

@@ -26,6 +26,7 @@ struct Progress {
   double best_us = 0, baseline_us = 0, floor_us = 0;
   std::string best;              // its move's title
   std::string bottleneck;        // of the best one, in plain words
+  std::string not_judged;        // while there is none: why the latest candidate could not be judged to its end; ""
   double seconds = 0, budget_seconds = 0;
 };
 
@@ -73,10 +74,12 @@ struct OptimizeOptions {
   std::string gpu;               // "": the task's
   std::string device;            // as CheckOptions; a resumed run goes on where it was
   std::string store;             // "": as load_run
+  std::string output;            // path of a file that is to have the winner, too; kept with the run, for kept_output
   std::string resume;            // id of a run to go on with; "". Task, GPU, plan and seed are then the run's, and each budget that
                                  // stands at its default
   OptimizeBudget budget;
   std::uint64_t seed = 1;
+  std::uint64_t fresh_seed = 0;  // of the inputs that winners are proven on; 0: drawn anew
   std::uint64_t jobs = 0;        // candidates built and judged at once; 0: one a core
   std::function<void(const Progress&)> progress;   // called from one thread at a time
   std::function<bool()> interrupted;     // asked often, from several threads: true ends the run cleanly, to be resumed; may be empty
@@ -90,5 +93,8 @@ std::vector<std::string> model_providers();
 
 // The finished run. Errors: bad_input (call, task, plan), missing, failed. A goal that was not met is no error: see outcome.
 Expected<RunRecord> optimize(const OptimizeOptions& options);
+
+// Where the run's caller wants its winner, too: OptimizeOptions::output of its first call, "" for nowhere. Errors: missing (no such run).
+Expected<std::string> kept_output(const std::string& store, const std::string& run);
 
 }  // namespace kforge

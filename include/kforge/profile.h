@@ -1,6 +1,7 @@
 // What a candidate's kernels did, counted: `kforge profile` as a function. Per kernel and per source line, with Nsight Compute's metric names.
 //
-// The figures are those by which `check` judges, of the largest measure size that ran; counters are sums over all launches of one call.
+// The figures are those by which `check` judges, of the largest measure size that ran; counters are sums over all launches of one call. On a real GPU with ncu
+// they include the samples in which a warp waited, by reason (smsp__pcsamp_warps_issue_stalled_*).
 #pragma once
 
 #include <cstdint>
@@ -39,10 +40,20 @@ struct KernelFigures {
   std::vector<LineFigures> lines;  // by file and line, each once
 };
 
+// What the hardware counted in one launch, by ncu's names; what ncu did not give is absent.
+struct HardwareCounters {
+  std::string kernel, sizes;       // as ncu prints it; "rows=17 cols=1000"
+  std::string suspect;             // memory, compute, latency, shared, tensor: whose metrics were asked for; "" those of contracts alone
+  std::map<std::string, double> metrics;
+};
+// Unit and meaning of such a metric: {"", ""} where it is in none of our sets.
+MetricInfo hardware_metric(const std::string& name);
+
 struct Profile {
   std::string task, candidate, gpu, device;
   std::string candidate_text;      // the source, for the annotated listing
   std::vector<KernelFigures> kernels;
+  std::vector<HardwareCounters> counters;   // by measure size and launch; empty without a GPU or ncu
   Verdict verdict;                 // of the same run
   std::string ptx;                 // "" when it did not build
 };
@@ -63,5 +74,7 @@ double lanes_active(const MetricValues& metrics);            // share of 32, 0 t
 // Kernels with their figures, then the candidate's source with figures beside its lines; `all_cases` prints every metric.
 std::string to_text(const Profile& profile, const TextOptions& options);
 std::string to_json(const Profile& profile);                 // schema kforge.profile/1
+std::string to_markdown(const Profile& profile);             // the verdict's, with a table of the lines that were counted
+std::string to_html(const Profile& profile);                 // the verdict's page, with figures beside the lines of the source
 
 }  // namespace kforge

@@ -47,7 +47,7 @@ struct RunRecord {
   std::string baseline;        // id of the naive or given kernel, or ""
   std::string winner;          // id, or "" while nothing is accepted
   std::string best;            // id of what is delivered: the winner, else the best right candidate that is not accepted, or ""
-  std::vector<std::string> winners;    // ids of successive best ones, in order
+  std::vector<std::string> winners;    // ids of successive best right ones, in order; the early ones may fail a goal that the last meets
   std::vector<Contribution> contributions;
   double program_total_us = 0, program_share = 0;  // [program] of the task; 0: not stated
   std::map<std::string, std::string> dead_ends;    // id -> why nothing more is derived from it

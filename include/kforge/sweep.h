@@ -16,7 +16,7 @@ namespace kforge {
 struct SweepOptions {
   CheckOptions check;              // the candidate's file holds the source
   std::map<std::string, std::vector<std::string>> parameters;   // by name: values, each one integer or word
-  std::uint64_t points = 16;       // judged at most; of more a seeded choice
+  std::uint64_t points = 16;       // judged at most, each next one where the ones before promise most
   std::uint64_t jobs = 0;          // judged at once; 0: one a core
 };
 

@@ -100,19 +100,19 @@ Expected<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
   }
 }
 
-Expected<void> write_file_atomic(const fs::path& path, std::string_view content) {
+Expected<void> write_file_atomic(const fs::path& path, std::string_view content, Flush flush) {
   std::error_code ignored;
   if (const fs::file_status there = fs::status(path, ignored); fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write_through(path, content);
   const fs::path temporary = temporary_beside(path);
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd) return io_error("cannot write this file", path, errno);
-  if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0 || ::close(fd.release()) != 0 ||
+  if (!write_all(fd.get(), content) || (flush == Flush::now && ::fsync(fd.get()) != 0) || ::close(fd.release()) != 0 ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const int why = errno;
     ::unlink(temporary.c_str());
     return io_error("cannot write this file", path, why);
   }
-  sync_folder_of(path);
+  if (flush == Flush::now) sync_folder_of(path);
   return {};
 }
 

@@ -21,9 +21,12 @@ inline constexpr std::uint64_t kDefaultReadLimit = 256ull << 20;  // bytes
 // bad_input; one of more than `max_bytes` is limit; anything else is failed.
 Expected<std::string> read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kDefaultReadLimit);
 
+// `later`: a machine that loses power may lose what was written. For what can be made again and vouches for itself, as the entries of a cache do.
+enum class Flush : std::uint8_t { now, later };
+
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder. Safe
 // against concurrent writers (the last one wins) and against a kill at any point. The folder must exist. A device or pipe is written to, not replaced.
-Expected<void> write_file_atomic(const std::filesystem::path& path, std::string_view content);
+Expected<void> write_file_atomic(const std::filesystem::path& path, std::string_view content, Flush flush = Flush::now);
 
 // Like `mkdir -p`. It is no error if the folder exists.
 Expected<void> make_directories(const std::filesystem::path& path);

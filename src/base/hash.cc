@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
-#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -54,7 +54,7 @@ std::string hash_hex(std::string_view bytes) { return to_hex(XXH3_128bits(bytes.
 Expected<std::string> hash_file(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   Hasher hasher;
-  std::vector<char> buffer(1 << 18);
+  std::array<char, 1 << 16> buffer;
   while (true) {
     const ssize_t n = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
     if (n < 0 && fd && errno == EINTR) continue;

@@ -13,10 +13,6 @@
 namespace kforge::internal {
 namespace {
 
-// Descriptors of the supervisor after `take_descriptors`.
-constexpr int kControl = 3;
-constexpr int kReport = 4;
-
 struct LaunchFailure {
   LaunchStep step;
   int error_number;

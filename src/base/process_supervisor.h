@@ -1,8 +1,8 @@
-// The supervisor of run_process: a forked child that starts the program, waits for it, and kills all
+// The supervisor of run_process: a child that starts the program, waits for it, and kills all
 // that descends from it. Internal to base.
 //
-// It runs between fork and _exit in a copy of a program that may have many threads, so it uses
-// system calls and its stack only (signal-safety(7)).
+// It is a program of its own (supervisor_main.cc) where that lies beside ours. Elsewhere it runs between fork and _exit
+// in a copy of a program that may have many threads, so it uses system calls and its stack only (signal-safety(7)).
 #pragma once
 
 #include <sys/resource.h>
@@ -10,6 +10,9 @@
 #include <cstdint>
 
 namespace kforge::internal {
+
+// Descriptors of the supervisor, once it has taken them; those of the program that it is are these from its start.
+inline constexpr int kControl = 3, kReport = 4;
 
 enum class LaunchStep : int { none, supervisor, limits, working_directory, program };
 

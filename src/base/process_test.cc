@@ -210,6 +210,20 @@ TEST(Process, RunsFromManyThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A copy of this process would be copied to be thrown away.
+TEST(Process, TheSupervisorIsAProgramOfItsOwn) { EXPECT_EQ(shell("cat /proc/$PPID/comm").out, "kforge-supervis\n"); }
+
+TEST(Process, WithoutTheSupervisorsProgramACopyOfThisOneDoesTheSame) {
+  const auto folder = TemporaryDirectory::create("process");
+  ASSERT_TRUE(folder);
+  const auto copy = folder->path() / "base_test";
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  const ProcessResult result = run({copy.string(), "--gtest_filter=Process.KeepsOutputs*:Process.WhatTheProgramLeaves*:Process.MissingProgramIs*:Process.OurDescriptors*:Process.TheSupervisorIs*"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("[  PASSED  ] 4 tests"));
+  EXPECT_THAT(result.out, HasSubstr("[  FAILED  ] Process.TheSupervisorIsAProgramOfItsOwn"));
+}
+
 TEST(Process, TheTreeDiesWithUs) {
   int fds[2];
   ASSERT_EQ(::pipe(fds), 0);

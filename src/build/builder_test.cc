@@ -101,7 +101,6 @@ TEST_F(Builder, SecondBuildComesFromTheCacheUntilAnIncludedFileChanges) {
   EXPECT_TRUE(second.from_cache);
   EXPECT_EQ(first.key, second.key);
   EXPECT_EQ(second.kernels.size(), 1u);
-  EXPECT_LT(second.seconds, 0.3);
   write("factor.h", "__device__ inline float factor(float x) { return 3 * x; }\n");
   const Artefact third = build(kScale);
   EXPECT_FALSE(third.from_cache);
@@ -233,6 +232,11 @@ TEST_F(Builder, ForbiddenImportsAreListed) {
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("kforge_cudart_reset (speaks to the harness")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::HasSubstr("opens files")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Not(::testing::Contains(::testing::StartsWith("printf"))));
+  // Ways around the names that one thinks of first: the streams' own objects, calls that no thread can be cancelled in, queues.
+  const Artefact around = build(std::string(kScale) + "extern \"C\" { extern char** environ; extern int _IO_2_1_stdin_; long __read_nocancel(int, void*, unsigned long); int aio_write(void*); int eventfd_write(int, unsigned long); }\n"
+                                                      "long around() { return **environ + _IO_2_1_stdin_ + __read_nocancel(0, nullptr, 0) + aio_write(nullptr) + eventfd_write(9, 0); }\n");
+  for (const char* name : {"environ (looks at", "_IO_2_1_stdin_ (uses descriptors", "__read_nocancel (uses descriptors", "aio_write (uses descriptors", "eventfd_write (uses descriptors"})
+    EXPECT_THAT(around.forbidden_imports, ::testing::Contains(::testing::StartsWith(name)));
 }
 
 TEST_F(Builder, ATemplateBombEndsAtALimit) {

@@ -80,6 +80,14 @@ std::optional<std::string> entry_key(const std::string& request_key, const std::
   return hasher.hex();
 }
 
+// The artefact whose files have just gone to `entry`.
+Artefact moved(Artefact artefact, const std::string& key, const fs::path& entry) {
+  for (const File& file : kFiles)
+    if (!(artefact.*file.path).empty()) artefact.*file.path = (entry / file.name).string();
+  artefact.key = key;
+  return artefact;
+}
+
 std::uint64_t tree_bytes(const fs::path& folder) {
   std::uint64_t sum = 0;
   std::error_code error;
@@ -158,16 +166,16 @@ Expected<Artefact> Cache::publish(const std::string& request_key, const std::vec
     files[file.name] = *hash;
   }
   const std::string body = Json{{"artefact", to_json(artefact)}, {"files", files}}.dump(1, ' ', false, Json::error_handler_t::replace);
-  if (auto ok = write_file_atomic(made / "entry.json", sealed(body)); !ok) return Unexpected(ok.error());
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  if (auto ok = write_file_atomic(made / "entry.json", sealed(body), Flush::later); !ok) return Unexpected(ok.error());
+  std::optional<Artefact> published;
+  for (int attempt = 0; attempt < 3 && !published; ++attempt) {
     fs::rename(made, entry, error);   // fails when the entry is there, unless it is an empty folder
-    if (!error || load(*key)) break;
-    fs::rename(entry, workspace.path() / ("broken" + std::to_string(attempt)), error);
+    published = error ? load(*key) : moved(std::move(artefact), *key, entry);
+    if (!published) fs::rename(entry, workspace.path() / ("broken" + std::to_string(attempt)), error);
   }
-  const auto published = load(*key);
   if (!published) return fail(ErrorCode::failed, "cannot write the cache entry " + entry.string(), {}, "check the folder's free space and rights");
   const std::string manifest = Json(dependencies).dump(1, ' ', false, Json::error_handler_t::replace);
-  if (auto ok = write_file_atomic(folder_ / (request_key + ".json"), sealed(manifest)); !ok) return Unexpected(ok.error());
+  if (auto ok = write_file_atomic(folder_ / (request_key + ".json"), sealed(manifest), Flush::later); !ok) return Unexpected(ok.error());
   if (key->back() == '0') {   // one in sixteen pays for the look around
     shrink(kMaxBytes);
     sweep_held_directories("work", folder_);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/mapped_file.h"
 #include "base/paths.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -164,11 +165,12 @@ class CompileServer::Pipeline {
     for (const Text& text : {Text{*device_text_, steps_.preprocess_device, device_start_, device_, steps_.cicc}, Text{*host_text_, steps_.preprocess_host, host_start_, host_, steps_.cudafe}}) {
       const std::string name = option_value(text.command, "-o");
       if (!serve(passage, "preprocessor", text.server, source)) return false;
-      const auto made = read_file(passage.folder / name, kTextBytes);
-      if (!made) return false;
-      const std::size_t own = start_of_marker(*made, kind_.placeholder);
-      if (own == std::string::npos || !begin_next(text.start, text.next, text.next_command, name, std::string_view(*made).substr(0, own))) return false;
-      const std::string rest = replace_all(made->substr(own), kind_.placeholder, source);
+      const auto mapped = MappedFile::open(passage.folder / name, kTextBytes);
+      if (!mapped) return false;
+      const std::string_view made = mapped->text();
+      const std::size_t own = start_of_marker(made, kind_.placeholder);
+      if (own == std::string::npos || !begin_next(text.start, text.next, text.next_command, name, made.substr(0, own))) return false;
+      const std::string rest = replace_all(std::string(made.substr(own)), kind_.placeholder, source);
       for (std::string& file : marked_files(rest)) files_read.push_back(std::move(file));
       if (!replace_tail(passage.folder / name, own, rest)) return false;   // what comes before is what the compilers have read
     }
@@ -195,11 +197,13 @@ class CompileServer::Pipeline {
   // To assembly, with the part of its input that is always the same precompiled.
   bool compile_host(Passage& passage, const std::string& source) {
     const std::string name = option_value(steps_.cudafe, "--gen_c_file_name");
-    const auto text = read_file(passage.folder / name, kTextBytes);
-    if (!text) return false;
+    const auto mapped = MappedFile::open(passage.folder / name, kTextBytes);
+    if (!mapped) return false;
+    const std::string_view text = mapped->text();
     Command command = to_assembly(steps_.compile_host);
-    if (const HostPrefix* prefix = host_prefix(*text, source, passage.limits); prefix && text->starts_with(prefix->text)) {
-      if (!write_scratch(passage.folder / name, std::string_view(*text).substr(prefix->text.size()))) return false;
+    if (const HostPrefix* prefix = host_prefix(text, source, passage.limits); prefix && text.starts_with(prefix->text)) {
+      const std::string rest(text.substr(prefix->text.size()));   // the file is about to be written
+      if (!write_scratch(passage.folder / name, rest)) return false;
       command.insert(command.begin() + 1, {"-include", prefix->header.string()});
     }
     return run(passage, "c++", command);

@@ -44,19 +44,35 @@ bool belongs_to_c_library(const std::string& name) {
 // What no launcher has to ask for, by whole names.
 struct Import { std::string_view does, names; };
 constexpr Import kImports[] = {
-    {"finds functions and libraries by name", " dlopen dlmopen dlsym dlvsym dladdr dladdr1 dlinfo dl_iterate_phdr _dl_find_object __libc_dlopen_mode __libc_dlsym "},
-    {"changes what memory may be used for", " mprotect pkey_mprotect mmap mmap64 mremap munmap remap_file_pages process_madvise "},
-    {"makes system calls of its own", " syscall prctl seccomp personality arch_prctl "},
-    {"reaches into other processes", " ptrace process_vm_readv process_vm_writev kill killpg tgkill sigqueue getppid getpgid setpgid setsid waitpid wait wait4 "},
-    {"starts processes", " fork vfork clone _Fork posix_spawn posix_spawnp execv execve execvp execvpe execl execlp execle fexecve system popen daemon "},
-    {"opens files", " open open64 openat openat64 creat creat64 fopen fopen64 freopen freopen64 fdopen opendir fdopendir readdir readdir64 scandir scandir64 nftw ftw glob readlink "
-                    "readlinkat realpath stat stat64 lstat fstatat access shm_open memfd_create tmpfile mkstemp "},
-    {"uses descriptors", " read pread pread64 readv preadv write pwrite pwrite64 writev pwritev send sendto sendmsg recv recvfrom recvmsg dup dup2 dup3 close closefrom close_range fcntl fcntl64 ioctl "
-                         "lseek lseek64 ftruncate sendfile splice tee vmsplice poll select epoll_create pipe pipe2 "},
-    {"uses the network", " socket socketpair connect bind listen accept accept4 getaddrinfo gethostbyname "},
-    {"takes over signals", " signal sigaction sigprocmask sigaltstack pthread_sigmask pthread_kill raise bsd_signal sysv_signal "},
-    {"looks at stacks and threads that are not its own", " backtrace backtrace_symbols pthread_getattr_np pthread_setname_np getcontext setcontext makecontext swapcontext unw_getcontext _Unwind_Backtrace "},
-    {"sets clocks or limits", " setrlimit setrlimit64 prlimit prlimit64 clock_settime settimeofday adjtimex sched_setscheduler setpriority nice "}};
+    {"finds functions and libraries by name", " dlopen dlmopen dlsym dlvsym dladdr dladdr1 dlinfo dl_iterate_phdr __libc_dlopen_mode __libc_dlsym _r_debug _rtld_global "
+                                              "_rtld_global_ro __libc_stack_end getauxval __getauxval iconv_open __nss_configure_lookup "},
+    {"changes what memory may be used for", " mprotect __mprotect pkey_mprotect mmap mmap64 __mmap mremap munmap __munmap remap_file_pages process_madvise modify_ldt "},
+    {"makes system calls of its own", " syscall prctl seccomp personality arch_prctl __arch_prctl ioperm iopl "},
+    {"reaches into other processes", " ptrace process_vm_readv process_vm_writev process_mrelease pidfd_open pidfd_getfd pidfd_send_signal kill killpg tgkill sigqueue pthread_sigqueue getppid getpgid "
+                                     "__getpgid setpgid __setpgid setpgrp setsid waitpid __waitpid wait __wait wait3 wait4 waitid "},
+    {"starts processes", " fork __fork __libc_fork vfork __vfork clone __clone _Fork forkpty posix_spawn posix_spawnp execv execve execvp execvpe execveat execl execlp execle fexecve system __libc_system "
+                         "popen daemon wordexp unshare setns chroot "},
+    {"opens files", " open open64 __open __open64 __open_2 __open64_2 openat openat64 __openat_2 __openat64_2 creat creat64 fopen fopen64 freopen freopen64 fdopen opendir fdopendir readdir readdir64 readdir_r "
+                    "readdir64_r scandir scandir64 scandirat scandirat64 nftw nftw64 ftw ftw64 fts_open fts64_open glob glob64 readlink readlinkat __readlink_chk __readlinkat_chk realpath __realpath_chk "
+                    "canonicalize_file_name stat stat64 lstat lstat64 fstatat fstatat64 statx __xstat __xstat64 __lxstat __lxstat64 __fxstatat __fxstatat64 access faccessat euidaccess eaccess statfs statfs64 "
+                    "__statfs statvfs statvfs64 getxattr lgetxattr setxattr shm_open memfd_create tmpfile tmpfile64 mkstemp mkstemp64 mkostemp mkostemp64 mkstemps mkostemps mkdtemp inotify_init inotify_init1 "
+                    "fanotify_init name_to_handle_at open_by_handle_at catopen setmntent __setmntent __open_nocancel __open64_nocancel __openat_nocancel __openat64_nocancel "},
+    {"changes files", " unlink unlinkat remove rename renameat renameat2 link linkat symlink symlinkat mkdir mkdirat rmdir mkfifo mkfifoat mknod mknodat truncate truncate64 chdir fchdir chmod fchmodat chown "
+                      "utime utimes utimensat "},
+    {"uses descriptors", " read __read __read_chk pread pread64 __pread_chk __pread64 __pread64_chk __libc_pread readv preadv preadv64 preadv2 write __write pwrite pwrite64 __pwrite64 __libc_pwrite writev pwritev "
+                         "pwritev64 pwritev2 dprintf vdprintf __dprintf_chk __vdprintf_chk stdin scanf vscanf wscanf getchar getchar_unlocked gets __gets_chk getwchar send __send sendto sendmsg sendmmsg recv "
+                         "__recv __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg dup dup2 __dup2 dup3 close __close closefrom close_range fcntl fcntl64 __fcntl ioctl lockf lockf64 flock lseek lseek64 llseek "
+                         "__lseek ftruncate ftruncate64 fallocate posix_fallocate sendfile sendfile64 copy_file_range splice tee vmsplice poll __poll __poll_chk ppoll __ppoll_chk select __select pselect "
+                         "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait pipe __pipe pipe2 eventfd timerfd_create signalfd fcloseall fstat fstat64 __fxstat __fxstat64 eventfd_read eventfd_write shutdown _IO_2_1_stdin_ __read_nocancel __pread64_nocancel __write_nocancel __close_nocancel "
+                         "__fcntl64_nocancel aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 aio_suspend aio_suspend64 lio_listio lio_listio64 "},
+    {"keeps things outside its process", " shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_send mq_receive mq_timedsend mq_timedreceive mq_notify sem_open "
+                                         "shm_unlink add_key keyctl request_key syslog vsyslog __syslog_chk __vsyslog_chk openlog "},
+    {"uses the network", " socket __socket socketpair connect __connect bind listen accept accept4 getaddrinfo getaddrinfo_a gethostbyname gethostbyname_r gethostbyname2 gethostbyaddr res_query res_search rcmd "},
+    {"takes over signals", " signal sigaction __sigaction __libc_sigaction sigprocmask sigaltstack pthread_sigmask pthread_kill raise bsd_signal sysv_signal __sysv_signal ssignal sigset sigvec sighold sigignore "
+                           "sigwait sigwaitinfo sigtimedwait sigsuspend sigpause __sigpause __xpg_sigpause gsignal profil sprofil setitimer alarm ualarm "},
+    {"looks at stacks and threads that are not its own", " backtrace __backtrace backtrace_symbols pthread_getattr_np pthread_setname_np getcontext setcontext makecontext swapcontext unw_getcontext _Unwind_Backtrace _Unwind_ForcedUnwind _Unwind_FindEnclosingFunction "},
+    {"looks at what its process was started with", " environ __environ _environ program_invocation_name program_invocation_short_name __progname __progname_full "},
+    {"sets clocks or limits", " setrlimit setrlimit64 prlimit prlimit64 clock_settime clock_adjtime settimeofday adjtime adjtimex sched_setscheduler sched_setparam pthread_setschedparam setpriority nice "}};
 
 // Of C++: streams on files.
 constexpr std::array<std::string_view, 5> kFileStreams = {"_ZNSt13basic_filebuf", "_ZNSt14basic_ifstream", "_ZNSt14basic_ofstream", "_ZNSt13basic_fstream", "_ZNSt10filesystem"};
@@ -66,6 +82,7 @@ std::string_view what_it_does(const std::string& name) {
   for (const Import& row : kImports)
     if (row.names.find(word) != std::string_view::npos) return row.does;
   if (name.starts_with("kforge_")) return "speaks to the harness";
+  if (name.starts_with("_dl_")) return kImports[0].does;
   const bool file = std::any_of(kFileStreams.begin(), kFileStreams.end(), [&](std::string_view start) { return name.starts_with(start); });
   return file ? "opens files" : std::string_view();
 }

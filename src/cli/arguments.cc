@@ -75,7 +75,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 }
 
 void add_device(CLI::App* command, std::string& device) {
-  command->add_option("--device", device, "Where kernels run: emulator (default); gpu or gpu:N of this machine besides; 'cmd:COMMAND' leaves it to a kforge worker")->option_text("DEVICE");
+  command->add_option("--device", device, "Where kernels run: emulator (default); gpu or gpu:N of this machine besides (gpu:all for many candidates: a folder, optimize, bench); 'cmd:COMMAND' leaves it to a kforge worker")->option_text("DEVICE");
 }
 
 void add_sheet(CLI::App* command, std::string& gpu) { command->add_option("--gpu", gpu, "GPU data sheet by name or path; default: the task's (kforge gpus lists them)"); }
@@ -121,13 +121,15 @@ CLI::App* add(CLI::App& app, ProfileArguments& a) {
   profile->add_option("task", a.options.task, "Task file (TOML)")->required();
   profile->add_option("candidate", a.options.candidate, "Candidate (.cu); default: naive.cu beside the task file");
   add_sheet(profile, a.options.gpu);
+  add_device(profile, a.options.device);
   profile->add_option("--measure-instructions", a.options.measure_instructions, "Measure sizes with more thread-instructions run on sampled blocks")
       ->check(numbers().whole_positive)->capture_default_str();
   profile->add_option("--seed", a.options.seed, "Seed of inputs and of the warp schedule")->capture_default_str();
   profile->add_flag("--all", a.all, "Print every metric of each kernel");
   profile->add_option("--code", a.code, "Print the code in place of figures: ptx, as nvcc made it; sass, machine code with the lines of the source (needs nvdisasm)")->check(CLI::IsMember({"ptx", "sass"}));
-  profile->add_flag("--json", a.json, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
-  profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu");
+  profile->add_option("--format", a.format, "text, json, markdown, or html: the verdict's page with figures beside the lines")->check(CLI::IsMember({"text", "json", "markdown", "html"}))->capture_default_str();
+  profile->add_flag_callback("--json", [&a] { a.format = "json"; }, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
+  profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu\n  kforge profile task.toml mine.cu --device gpu:0     also where warps wait, by ncu's samples");
   return profile;
 }
 
@@ -175,7 +177,7 @@ CLI::App* add(CLI::App& app, BenchArguments& a) {
   bench->add_option("--with", o.baselines, "Also a library: cublas, cublaslt, cub, cudnn, pytorch, pytorch-compile; several with commas")->delimiter(',')->check(CLI::IsMember(std::vector<std::string>{"cublas", "cublaslt", "cub", "cudnn", "pytorch", "pytorch-compile"}));
   bench->add_option("--beside", o.beside, "A program with a timing loop of its own that takes turns with the candidates (docs/timing.md)")->type_name("COMMAND");
   bench->add_option("--gpu", o.gpu, "GPU data sheet by name or path, or this; default: the task's");
-  bench->add_option("--device", o.device, "gpu, or gpu:N of this machine")->capture_default_str();
+  bench->add_option("--device", o.device, "gpu, gpu:N of this machine, or gpu:all: the candidates are spread over its GPUs")->capture_default_str();
   bench->add_option("--time-seconds", o.seconds, "Seconds for the timed calls of one size and candidate")->check(numbers().positive)->capture_default_str();
   bench->add_flag("--warm", o.warm, "Time with a warm L2 cache; default: cold");
   auto* json = bench->add_flag("--json", a.json, "Print JSON (schema kforge.bench/1)");
@@ -255,6 +257,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("--candidates", o.budget.candidates, "Candidates that it may judge")->check(numbers().whole_positive)->capture_default_str();
   optimize->add_option("--stagnation", o.budget.stagnation, "Candidates without a better one after which it stops; 0: never")->capture_default_str();
   optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
+  optimize->add_option("--fresh-seed", o.fresh_seed, "Seed of the inputs that winners are proven on, which no candidate can know; 0: drawn anew")->capture_default_str();
   optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
   optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
   optimize->add_flag("--review{usual}", a.review, "Stop to look and edit: of plan, candidate, feedback (what a model is told), with commas between; by itself the first two");
@@ -338,8 +341,8 @@ CLI::App* add(CLI::App& app, ExplainArguments& a) {
 CLI::App* add(CLI::App& app, ExportArguments& a) {
   auto* out = app.add_subcommand("export", "Write a run's winner as a folder that builds by itself");
   out->add_option("runs", a.runs, "Runs: names, unique prefixes, or last; several runs of one task at different sizes make one library")->required();
-  static const std::map<std::string, ExportForm> forms{{"cuda", ExportForm::cuda}, {"cpp", ExportForm::cpp}};
-  out->add_option("--as", a.options.form, "cuda: kernel, C header, CMake, test; cpp: also a checked C++ header and an installable package")->transform(CLI::CheckedTransformer(forms));
+  out->add_option_function<std::string>("--as", [&a](const std::string& form) { a.options.form = form == "cpp" ? ExportForm::cpp : ExportForm::cuda; },
+                                        "cuda: kernel, C header, CMake, test; cpp: also a checked C++ header and an installable package")->check(CLI::IsMember({"cuda", "cpp"}))->default_str("cuda");
   out->add_option("-o,--output", a.options.folder, "The folder; default: the task's name");
   out->add_flag("--force", a.options.overwrite, "Write into a folder that is not empty");
   out->add_flag("--json", a.json, "Print JSON");

@@ -27,7 +27,7 @@ struct CheckArguments {
 
 struct ProfileArguments {
   CheckOptions options;
-  bool json = false;
+  std::string format = "text";   // or json, markdown, html
   bool all = false;          // every metric of every kernel
   std::string code;          // "ptx" or "sass": the code alone, no figures
 };

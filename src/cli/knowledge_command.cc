@@ -27,6 +27,7 @@ int show_cases(const KnowledgeArguments& arguments) {
   const auto cases = search_cases(arguments.store, arguments.words, arguments.count);
   if (!cases) return report_error(cases.error());
   if (arguments.json) std::fputs(to_json(*cases).c_str(), stdout);
+  else if (cases->empty()) fmt::print("no case{}: runs of kforge optimize whose winner is proven leave them\n", arguments.words.empty() ? "" : " holds all of these words");
   else
     for (const KnowledgeCase& known : *cases) std::fputs(to_text(known, cases->size() == 1).c_str(), stdout);
   return cases->empty() ? 1 : 0;

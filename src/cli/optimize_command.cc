@@ -27,15 +27,17 @@ extern "C" void on_interrupt(int number) {
 
 std::string microseconds(double us) { return us > 0 ? fmt::format("{:.4g} us", us) : std::string("no time yet"); }
 
+// What matters first: a terminal cuts the line at its width.
 std::string line_of(const kforge::Progress& p) {
-  std::string out = fmt::format("{:>4.0f}/{:.0f} s  {} candidates, {} accepted", p.seconds, p.budget_seconds, p.candidates, p.accepted);
+  std::string out = fmt::format("{:>4.0f}/{:.0f} s  {} of {} accepted", p.seconds, p.budget_seconds, p.accepted, p.candidates);
   if (p.best_us > 0) {
     out += fmt::format("  best {}", microseconds(p.best_us));
-    if (p.baseline_us > 0) out += fmt::format(" ({:.2f}x)", p.baseline_us / p.best_us);
-    if (p.floor_us > 0) out += fmt::format(", floor {}", microseconds(p.floor_us));
+    if (p.baseline_us > 0) out += fmt::format(" {:.1f}x", p.baseline_us / p.best_us);
+    if (!p.bottleneck.empty()) out += "  [" + p.bottleneck + "]";
+    if (p.floor_us > 0) out += fmt::format("  floor {}", microseconds(p.floor_us));
     out += ": " + p.best;
   }
-  if (!p.bottleneck.empty()) out += "  [" + p.bottleneck + "]";
+  if (!p.not_judged.empty()) out += "  [not known: " + p.not_judged + "]";
   if (p.step != "judging") out = fmt::format("{}  {}", p.step, out);
   return out;
 }
@@ -68,6 +70,7 @@ bool write_winner(const RunRecord& run, const std::string& path) {
 
 int run(const OptimizeArguments& arguments) {
   OptimizeOptions options = arguments.options;
+  options.output = arguments.output;
   const bool reviews = !arguments.review.empty();
   if (reviews && (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)))
     return report_error({ErrorCode::bad_input, "--review needs a terminal", {}, "edit the plan instead: kforge plan TASK > plan.toml, then --plan plan.toml"});
@@ -87,14 +90,13 @@ int run(const OptimizeArguments& arguments) {
   TextOptions text;
   text.colour = wants_colour(STDOUT_FILENO);
   std::fputs(arguments.json ? to_json(*finished).c_str() : to_text(*finished, text).c_str(), stdout);
-  if (!write_winner(*finished, arguments.output))
-    return report_error({ErrorCode::failed, "the winner could not be written", {arguments.output, 0, 0}, "it is in " + finished->folder + "/winner.cu"});
+  const std::string output = arguments.output.empty() && !options.resume.empty() ? kept_output(options.store, finished->id).value_or("") : arguments.output;
+  if (!write_winner(*finished, output)) return report_error({ErrorCode::failed, "the winner could not be written", {output, 0, 0}, "it is in " + finished->folder + "/winner.cu"});
   if (!arguments.json) {
-    if (!finished->best.empty()) fmt::print("{} {}\n", finished->winner.empty() ? "best so far" : "winner", arguments.output.empty() ? finished->folder + "/winner.cu" : arguments.output);
+    if (!finished->best.empty()) fmt::print("{} {}\n", finished->winner.empty() ? "best so far" : "winner", output.empty() ? finished->folder + "/winner.cu" : output);
     if (finished->outcome == "interrupted") fmt::print("go on with: kforge optimize --resume {}\n", finished->id);
   }
-  // A winner of an interrupted run has not been proved on fresh inputs.
-  return finished->winner.empty() || finished->outcome == "interrupted" ? 1 : 0;
+  return finished->winner.empty() ? 1 : 0;
 }
 
 }  // namespace kforge::cli

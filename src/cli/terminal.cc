@@ -29,7 +29,9 @@ Progress::~Progress() {
 
 void Progress::step(std::string_view text) {
   const int room = terminal_ ? columns(STDERR_FILENO) : 0;
-  const int width = room > 1 ? std::min(static_cast<int>(text.size()), room - 1) : static_cast<int>(text.size());
+  int width = room > 1 ? std::min(static_cast<int>(text.size()), room - 1) : static_cast<int>(text.size());
+  // Not within a character of UTF-8.
+  while (width > 0 && width < static_cast<int>(text.size()) && (static_cast<unsigned char>(text[static_cast<std::size_t>(width)]) & 0xc0) == 0x80) --width;
   if (terminal_) std::fprintf(stderr, "\r\x1b[K%.*s", width, text.data());
   else std::fprintf(stderr, "%.*s\n", width, text.data());
   std::fflush(stderr);

@@ -73,10 +73,11 @@ struct LaunchAttribute {                  // cudaLaunchAttribute
   union {
     char bytes[kAttributeBytes];
     int cooperative;
+    int programmatic;                     // programmaticStreamSerializationAllowed
     Dim3 cluster;
   };
 };
-inline constexpr unsigned kAttributeCooperative = 2, kAttributeCluster = 4;
+inline constexpr unsigned kAttributeCooperative = 2, kAttributeCluster = 4, kAttributeProgrammatic = 6, kAttributeProgrammaticEvent = 7;
 
 struct LaunchConfig {                     // cudaLaunchConfig_t
   Dim3 gridDim, blockDim;

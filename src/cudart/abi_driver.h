@@ -43,7 +43,15 @@ struct DriverResourceDesc {               // CUDA_RESOURCE_DESC
   unsigned flags;
 };
 
-struct DriverPieceProps { int type, handle_types; MemLocation location; };   // the head of CUmemAllocationProp
+struct DriverPieceProps {                 // CUmemAllocationProp
+  int type, handle_types;
+  MemLocation location;
+  void* windows_attributes;
+  unsigned char compression, direct_rdma;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+static_assert(sizeof(DriverPieceProps) == 32);
 
 struct DriverLaunchConfig {               // CUlaunchConfig
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;

@@ -75,7 +75,9 @@ void Context::reset() {
   device_failed_ = false;
   registry.forget_device();
   timeline = {};
+  stream_races.forget();
   streams_.clear();
+  legacy_.branches.clear();
   per_thread_.clear();
   events_.clear();
   tensors.clear();
@@ -142,8 +144,9 @@ bool Context::destroy_event(void* handle) { return events_.erase(handle) != 0; }
 void Context::issue(const Stream& stream, std::string what, double us) {
   const bool late = !call.running && call.any_ended && std::this_thread::get_id() != call.thread;
   if (late) violate("interface", "late-work", {}, fmt::format("{} was issued by another thread after the launcher had returned", what));
-  if (call.running && call.given != nullptr) on_given_stream_ = on_given_stream_ && stream.index == call.given->index;
+  if (call.running && call.given != nullptr) on_given_stream_ = on_given_stream_ && stream.root().index == call.given->index;
   timeline.issue(stream.index, std::move(what), us);
+  stream_races.passed(stream.index);
 }
 
 void Context::violate(std::string contract, std::string kind, std::string kernel, std::string message, bool advice) {
@@ -153,9 +156,15 @@ void Context::violate(std::string contract, std::string kind, std::string kernel
   violation.kernel = std::move(kernel);
   violation.message = std::move(message);
   violation.advice = advice;
-  if (violation.kernel.empty() && session.active() && running_ != nullptr)   // `kforge run` turns addresses into lines
-    for (const CallFrame& frame : call_site()) violation.where.frames.push_back({frame.module, 0, 0, fmt::format("+{:#x}", frame.offset)});
+  if (violation.kernel.empty()) violation.where = call_position();
   log.violate(std::move(violation));
+}
+
+evidence::SourcePosition Context::call_position() const {
+  evidence::SourcePosition position;
+  if (session.active() && running_ != nullptr)   // `kforge run` turns addresses into lines
+    for (const CallFrame& frame : call_site()) position.frames.push_back({frame.module, 0, 0, fmt::format("+{:#x}", frame.offset)});
+  return position;
 }
 
 void Context::flush_output() {

@@ -19,6 +19,7 @@
 #include "cudart/registry.h"
 #include "cudart/session.h"
 #include "cudart/status.h"
+#include "cudart/stream_races.h"
 #include "cudart/timeline.h"
 #include "emulator/device.h"
 #include "hardware/data_sheet.h"
@@ -54,6 +55,10 @@ struct Stream {
   std::map<int, std::array<std::byte, kAttributeBytes>> attributes;   // as the program set them
   std::shared_ptr<Capture> capture;           // that it takes part in
   std::vector<GraphNode*> tail;               // what the next captured work comes after
+  // Branches of the graphs that are launched into it run in streams of their own (graph_run.h).
+  std::vector<std::unique_ptr<Stream>> branches;
+  const Stream* branch_of = nullptr;
+  const Stream& root() const { return branch_of == nullptr ? *this : branch_of->root(); }   // that the program knows
 };
 
 struct Event {
@@ -98,6 +103,7 @@ class Context {
   bool configured = false;                    // by the worker: then the environment has no say
   Registry registry;
   Timeline timeline;
+  StreamRaces stream_races;
   CallLog log;
   Session session;
   std::shared_ptr<GraphStore> graphs;
@@ -133,6 +139,9 @@ class Context {
   // A name for a new allocation: "cudaMalloc #3".
   std::string next_label();
   void violate(std::string contract, std::string kind, std::string kernel, std::string message, bool advice = false);
+
+  // Where in the program's host code the running function was called, for `kforge run`; empty else.
+  evidence::SourcePosition call_position() const;
 
   // A kernel failed in a way that loses the context.
   void fail_later(Status status) { if (fatal_ == cudaSuccess) fatal_ = status; }

@@ -3,10 +3,12 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cudart/bits.h"
 #include "cudart/context.h"
+#include "cudart/workspace.h"
 #include "emulator/shadow.h"
 #include "evidence/launch_log_bytes.h"
 
@@ -21,6 +23,11 @@ using emulator::Allocation;
 std::string& answer() {
   static std::string* const text = new std::string;
   return *text;
+}
+
+WorkspaceGrowth& growth() {
+  static auto* const kept = new WorkspaceGrowth;
+  return *kept;
 }
 
 std::uint64_t*& progress() {
@@ -134,6 +141,18 @@ void report_leaks(Context& context) {
     context.log.record({"still allocated when the launcher returned", "workspace", true, 0, size, 1});
 }
 
+void judge_growth(Context& context) {
+  WorkspaceGrowth::Tensors tensors;
+  for (const auto& [base, tensor] : context.tensors)
+    if (const Allocation* allocation = context.device()->memory().find(base)) tensors.emplace_back(base, allocation->size);
+  std::uint64_t bytes = 0;
+  for (const Allocation* allocation : context.device()->memory().live())
+    if (allocation->label == kWorkspaceLabel) bytes += allocation->size;
+  if (const std::uint64_t more = growth().after_call(std::move(tensors), bytes); more != 0)
+    context.violate("interface", "leak", {}, fmt::format("cudaMalloc (or its like) takes {} bytes more in each call with the same arguments, which are never freed: free them (cudaFreeAsync in the given "
+                                                         "stream), or keep one workspace in a static variable", more));
+}
+
 void begin_call(Context& context, void* stream, emulator::Limits limits, std::uint64_t sampled_blocks) {
   emulator::Device* device = context.device();
   if (device == nullptr) return;
@@ -150,6 +169,7 @@ void begin_call(Context& context, void* stream, emulator::Limits limits, std::ui
   context.call.thread = std::this_thread::get_id();
   context.call.sampled_blocks = sampled_blocks;
   context.timeline.begin_call(context.call.given->index);
+  context.stream_races.forget();
   context.call.running = true;
   Context::last_error() = cudaSuccess;
 }
@@ -179,6 +199,7 @@ evidence::LaunchLog end_call(Context& context, int returned) {
   judge_order(context);
   judge_persistence(context);
   report_leaks(context);
+  judge_growth(context);
   judge_tensors(context, log);
   context.call.running = false;
   context.call.any_ended = true;
@@ -252,4 +273,5 @@ KFORGE_EXPORTED void kforge_cudart_reset() {
   Context& context = Context::get();
   const std::lock_guard lock(context.mutex);
   context.reset();
+  growth() = {};
 }

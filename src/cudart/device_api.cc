@@ -66,7 +66,7 @@ constexpr AttributeRow kAttributes[] = {
     {120, [](const Sheet& s) { return has_clusters(s) ? 1 : 0; }},
     {121, fixed<0>}, {125, fixed<0>}, {126, fixed<1>}, {130, fixed<0>}, {131, fixed<-1>}, {133, fixed<0>}, {134, fixed<0>},
     {135, fixed<0>}, {138, fixed<0>}, {139, fixed<0>}, {140, fixed<0>}, {142, fixed<0>}, {143, fixed<0>}, {144, fixed<0>}, {147, fixed<0>},
-    {44, fixed<1>}, {92, fixed<0>}, {93, fixed<0>}, {94, fixed<0>}, {96, fixed<0>}, {102, fixed<1>}, {103, fixed<0>}, {104, fixed<0>}, {105, fixed<0>}, {107, fixed<0>}, {110, fixed<0>},
+    {44, fixed<1>}, {92, fixed<0>}, {93, fixed<0>}, {94, fixed<0>}, {96, fixed<0>}, {102, fixed<1>}, {103, fixed<0>}, {104, fixed<0>}, {105, fixed<0>}, {107, [](const Sheet& s) { return compresses_memory(s) ? 1 : 0; }}, {110, fixed<0>},
     {122, fixed<0>}, {123, fixed<0>}, {124, fixed<0>}, {127, [](const Sheet& s) { return has_clusters(s) ? 1 : 0; }}, {128, fixed<0>}, {129, fixed<0>}, {132, fixed<0>}, {136, fixed<0>},
     {137, fixed<0>}, {141, fixed<0>}, {145, fixed<0>}, {146, fixed<0>},   // of the driver alone
 };
@@ -136,6 +136,8 @@ Status get_unsigned(unsigned* out, unsigned value) {
   *out = value;
   return cudaSuccess;
 }
+
+bool compresses_memory(const Sheet& sheet) { return sheet.compute_major >= 8; }
 
 Status device_count(Context& context, int* count) {
   return context.device() == nullptr ? cudaErrorInitializationError : get_int(count, 1);

@@ -15,6 +15,8 @@ Status set_device(Context& context, int device);
 Status device_properties(Context& context, DeviceProp* properties, int device);
 Status device_attribute(Context& context, int* value, int attribute, int device);
 Status choose_device(Context& context, int* device, const DeviceProp* wanted);
+// Compute data compression: from compute capability 8.0 on. Here a compressed piece of memory is one like any other.
+bool compresses_memory(const hardware::DataSheet& sheet);
 Status check_device(Context& context, int device);
 Status version(int* value);
 Status reset_device(Context& context);

@@ -52,8 +52,9 @@ std::map<void*, std::unique_ptr<Link>>& links() {
   static std::map<void*, std::unique_ptr<Link>> all;
   return all;
 }
-std::map<unsigned long long, std::size_t>& pieces() {   // of cuMemCreate: bytes by handle
-  static std::map<unsigned long long, std::size_t> all;
+struct Piece { std::size_t bytes; DriverPieceProps props; };
+std::map<unsigned long long, Piece>& pieces() {   // of cuMemCreate, by handle
+  static std::map<unsigned long long, Piece> all;
   return all;
 }
 
@@ -166,11 +167,8 @@ Status best_block(Context& context, int* grid, int* block, const void* kernel, s
 
 Status launch_driver(Context& context, const DriverLaunchConfig* config, const void* kernel, void** arguments, void** extra, void* stream) {
   if (config == nullptr) return cudaErrorInvalidValue;
-  LaunchShape shape{{config->grid_x, config->grid_y, config->grid_z}, {config->block_x, config->block_y, config->block_z}, {0, 0, 0}, config->shared, false};
-  for (unsigned i = 0; config->attrs != nullptr && i < config->attr_count; ++i) {
-    if (config->attrs[i].id == kAttributeCooperative) shape.cooperative = config->attrs[i].cooperative != 0;
-    if (config->attrs[i].id == kAttributeCluster) shape.cluster = config->attrs[i].cluster;
-  }
+  LaunchShape shape{{config->grid_x, config->grid_y, config->grid_z}, {config->block_x, config->block_y, config->block_z}, {0, 0, 0}, config->shared};
+  for (unsigned i = 0; config->attrs != nullptr && i < config->attr_count; ++i) take_attribute(config->attrs[i], shape);
   return launch(context, kernel, shape, arguments, stream, extra);
 }
 
@@ -306,21 +304,29 @@ Status reserve_addresses(Context& context, DevicePointer* address, std::size_t b
   return allocate(context, out(address), bytes, emulator::MemoryKind::device);
 }
 
-Status create_piece(Context& context, unsigned long long* handle, std::size_t bytes, int location_type, int device) {
+Status create_piece(Context& context, unsigned long long* handle, std::size_t bytes, const DriverPieceProps* props) {
   constexpr int kOnDevice = 1;
-  if (handle == nullptr || bytes == 0 || location_type != kOnDevice) return cudaErrorInvalidValue;
-  if (const Status status = check_device(context, device); status != cudaSuccess) return status;
+  if (handle == nullptr || bytes == 0 || props == nullptr || props->location.type != kOnDevice) return cudaErrorInvalidValue;
+  if (const Status status = check_device(context, props->location.id); status != cudaSuccess) return status;
   static unsigned long long next = 1;
-  pieces()[next] = bytes;
+  Piece& piece = pieces()[next] = {bytes, *props};
+  if (!compresses_memory(context.device()->sheet())) piece.props.compression = 0;   // granted or not, memory is had
   *handle = next++;
   return cudaSuccess;
 }
 
 Status map_piece(Context& context, DevicePointer address, std::size_t bytes, unsigned long long handle) {
   const auto piece = pieces().find(handle);
-  if (piece == pieces().end() || bytes > piece->second) return cudaErrorInvalidValue;
+  if (piece == pieces().end() || bytes > piece->second.bytes) return cudaErrorInvalidValue;
   const emulator::Allocation* allocation = context.device()->memory().find(address);
   return allocation != nullptr && bytes <= allocation->size - (address - allocation->base) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+Status piece_properties(DriverPieceProps* props, unsigned long long handle) {
+  const auto piece = pieces().find(handle);
+  if (props == nullptr || piece == pieces().end()) return cudaErrorInvalidValue;
+  *props = piece->second.props;
+  return cudaSuccess;
 }
 
 Status create_link(Context&, void** state) {

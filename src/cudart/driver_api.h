@@ -44,7 +44,9 @@ Status create_driver_surface(Context& context, unsigned long long* handle, const
 
 // Virtual memory: a reservation is the memory; mapping checks, and gives access.
 Status reserve_addresses(Context& context, DevicePointer* address, std::size_t bytes);
-Status create_piece(Context& context, unsigned long long* handle, std::size_t bytes, int location_type, int device);
+Status create_piece(Context& context, unsigned long long* handle, std::size_t bytes, const DriverPieceProps* props);
+// What the piece was asked for with; the compression that it got.
+Status piece_properties(DriverPieceProps* props, unsigned long long handle);
 Status map_piece(Context& context, DevicePointer address, std::size_t bytes, unsigned long long handle);
 
 // The linker: PTX goes in, one PTX comes out. Several inputs are refused.

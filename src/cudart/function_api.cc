@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cudart/launch_api.h"
+#include "emulator/code.h"
 #include "hardware/occupancy.h"
 
 namespace kforge::cudart {
@@ -22,9 +23,21 @@ int most_threads(const hardware::DataSheet& sheet, const KernelRecord& record) {
   return threads;
 }
 
+// Machine code says how many registers a kernel has. Where there is PTX only it is an estimate: the 32-bit values that live at once and some for addresses, in
+// eights, as few as let the largest block that the kernel allows be launched. No launch is refused because of it.
+int registers_of(const hardware::DataSheet& sheet, const KernelRecord& record) {
+  constexpr int kFew = 16, kMost = 255, kForAddresses = 6, kStep = 8;
+  if (record.registers != 0) return record.registers;
+  std::uint32_t slots = 0;
+  for (const emulator::FunctionCode& function : record.kernel->functions) slots = std::max(slots, (function.frame_bytes - emulator::kFirstSlot) / emulator::kNarrowSlot);
+  const int threads = std::max<int>(1, static_cast<int>(emulator::Device::info(record.kernel).max_threads_per_block));
+  const int needed = (static_cast<int>(std::min<std::uint32_t>(slots, kMost)) + kForAddresses + kStep - 1) / kStep * kStep;
+  return std::clamp(needed, kFew, std::min(kMost, std::max(kFew, sheet.registers_per_sm / threads / kStep * kStep)));
+}
+
 int blocks_per_sm(const hardware::DataSheet& sheet, const KernelRecord& record, int block_size, std::size_t dynamic_shared) {
   constexpr std::size_t kFar = 1u << 30;
-  return hardware::occupancy(sheet, {.registers_per_thread = record.registers,
+  return hardware::occupancy(sheet, {.registers_per_thread = registers_of(sheet, record),
                                      .static_shared_bytes = static_cast<int>(emulator::Device::info(record.kernel).static_shared_bytes),
                                      .dynamic_shared_bytes = static_cast<int>(std::min(dynamic_shared, kFar)),
                                      .threads_per_block = block_size}).blocks_per_sm;
@@ -43,7 +56,7 @@ Status function_attributes(Context& context, FuncAttributes* attributes, const v
   attributes->sharedSizeBytes = info.static_shared_bytes;
   attributes->localSizeBytes = info.local_bytes;
   attributes->maxThreadsPerBlock = most_threads(sheet, *record);
-  attributes->numRegs = record->registers;
+  attributes->numRegs = registers_of(sheet, *record);
   attributes->ptxVersion = static_cast<int>(record->image->ptx->target);
   attributes->binaryVersion = sheet.sm();
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(context, *record));

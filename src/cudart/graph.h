@@ -1,6 +1,7 @@
 // Graphs: work with dependencies, built node by node or captured from streams, run as a whole.
 //
-// A graph runs its nodes one after another in an order that the dependencies allow (the order of creation where they leave it open).
+// A graph runs its nodes one after another in an order that the dependencies allow (the order of creation where they leave it open);
+// graph_run.h knows what that order must not be taken for.
 // An executable graph is a copy that remembers which of its nodes came from which.
 #pragma once
 
@@ -36,6 +37,7 @@ struct GraphExec {
   std::vector<GraphNode*> order;
   std::unordered_map<const GraphNode*, GraphNode*> copies;   // of the graph's nodes
   unsigned long long flags = 0;
+  Clock ended;                           // its last launch: the next one comes after it, whatever the streams
 };
 
 // A capture: the streams that take part put their work into one graph.

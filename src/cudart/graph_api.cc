@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "cudart/graph_run.h"
 #include "cudart/memory_api.h"
 #include "cudart/pool_api.h"
 
@@ -408,10 +409,11 @@ Status launch_graph(Context& context, GraphExec* exec, void* handle) {
     const auto* alloc = std::get_if<AllocWork>(&node->work);
     Status ignored = cudaSuccess;
     if (alloc != nullptr && (exec->flags & kAutoFree) != 0) release_pooled(context, alloc->params.dptr, ignored);
-    if (!node->enabled) continue;
-    if (const Status status = perform(context, *stream, node->work); status != cudaSuccess) return status;
   }
-  return cudaSuccess;
+  context.timeline.wait(stream->index, exec->ended);
+  const Status status = run_nodes(context, *stream, exec->order);
+  exec->ended = context.timeline.record(stream->index);
+  return status;
 }
 
 Status upload_graph(Context& context, GraphExec* exec, void* stream) {

@@ -212,21 +212,36 @@ Status perform(Context& context, Stream& stream, const KernelWork& work) {
   request.parameters = work.parameters;
   request.cooperative = work.shape.cooperative;
   request.sampled_blocks = context.call.sampled_blocks;
+  StreamOperation operation;
+  operation.what = fmt::format("kernel {}", record.name);
+  operation.kernel = record.name;
+  operation.starts_next = emulator::launches_dependents(*record.kernel);
+  operation.waits = !work.shape.programmatic || emulator::waits_for_primary(*record.kernel);
+  auto primaries = context.stream_races.take_primaries(stream.index);
+  if (!work.shape.programmatic) primaries.clear();
+  const bool footprint = StreamRaces::wanted(context) || operation.starts_next || !primaries.empty();
+  if (footprint) request.footprint = &operation.footprint;
   const emulator::LaunchResult result = device.launch(request);
-  context.issue(stream, fmt::format("kernel {}", record.name), launch_us(device.sheet(), result));
+  context.issue(stream, operation.what, launch_us(device.sheet(), result));
+  if (work.shape.has_event) context.stream_races.forget();
+  else if (footprint) context.stream_races.add(context, std::move(operation), stream, std::move(primaries));
   take_outcome(context, record, result);
   context.session.add_launch(result);
   context.session.report(context, false);
   return cudaSuccess;
 }
 
+void take_attribute(const LaunchAttribute& attribute, LaunchShape& shape) {
+  if (attribute.id == kAttributeCooperative) shape.cooperative = attribute.cooperative != 0;
+  if (attribute.id == kAttributeCluster) shape.cluster = attribute.cluster;
+  if (attribute.id == kAttributeProgrammatic) shape.programmatic = attribute.programmatic != 0;
+  if (attribute.id == kAttributeProgrammaticEvent) shape.has_event = true;
+}
+
 Status launch_ex(Context& context, const LaunchConfig* config, const void* kernel, void** arguments, void* stream) {
   if (config == nullptr || (config->attrs == nullptr && config->numAttrs != 0)) return cudaErrorInvalidValue;
-  LaunchShape shape{config->gridDim, config->blockDim, {0, 0, 0}, config->dynamicSmemBytes, false};
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id == kAttributeCooperative) shape.cooperative = config->attrs[i].cooperative != 0;
-    if (config->attrs[i].id == kAttributeCluster) shape.cluster = config->attrs[i].cluster;
-  }
+  LaunchShape shape{.grid = config->gridDim, .block = config->blockDim, .dynamic_shared_bytes = config->dynamicSmemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) take_attribute(config->attrs[i], shape);
   return launch(context, kernel, shape, arguments, stream);
 }
 

@@ -13,7 +13,12 @@ struct LaunchShape {
   Dim3 cluster{0, 0, 0};                 // zeros: none asked for
   std::size_t dynamic_shared_bytes = 0;
   bool cooperative = false;
+  bool programmatic = false;             // may begin before the work before it has ended (programmatic dependent launch)
+  bool has_event = false;                // that is recorded when its blocks let dependents start: what it orders is not followed
 };
+
+// Takes one launch attribute, of cudaLaunchKernelEx or cuLaunchKernelEx.
+void take_attribute(const LaunchAttribute& attribute, LaunchShape& shape);
 
 // `kernel` is a host function's address or a cudaKernel_t.
 Status launch(Context& context, const void* kernel, const LaunchShape& shape, void** arguments, void* stream, void** extra = nullptr);

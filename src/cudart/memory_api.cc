@@ -7,6 +7,7 @@
 
 #include "cudart/bits.h"
 #include "cudart/pool_api.h"
+#include "cudart/workspace.h"
 #include "emulator/shadow.h"
 
 namespace kforge::cudart {
@@ -14,6 +15,7 @@ namespace {
 
 using emulator::Address;
 using emulator::Allocation;
+using emulator::Footprint;
 using emulator::MemoryKind;
 
 constexpr std::size_t kPitchBytes = 512;             // cudaDevAttrTextureAlignment of every supported GPU
@@ -111,6 +113,14 @@ Place at(const Place& place, const Side& side, std::size_t y, std::size_t z) {
   return {place.allocation, place.offset + offset, place.bytes + offset};
 }
 
+// The bytes of the device's memory that one side of a copy or fill touches.
+void add_box(Footprint& footprint, Footprint::Touch touch, const Place& place, const Side& side, std::size_t width, std::size_t height, std::size_t depth) {
+  if (!place.on_device()) return;
+  const Address base = place.allocation->base + place.offset;
+  for (std::size_t z = 0; z < depth; ++z)
+    for (std::size_t y = 0; y < height; ++y) footprint.add(touch, base + y * side.pitch + z * side.slice, width, 0);
+}
+
 // Freed twice, or never allocated by this function's kind.
 Status refuse_free(Context& context, Address address) {
   emulator::Memory& memory = context.device()->memory();
@@ -145,13 +155,18 @@ VariableRecord* find_symbol(Context& context, const void* symbol, Status& status
 }  // namespace
 
 Status allocate(Context& context, void** pointer, std::size_t bytes, MemoryKind kind) {
+  context.stream_races.forget();
+  return allocate_in_order(context, pointer, bytes, kind);
+}
+
+Status allocate_in_order(Context& context, void** pointer, std::size_t bytes, MemoryKind kind) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   emulator::Device* device = context.device();
   if (device == nullptr) return cudaErrorInitializationError;
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const bool by_candidate = context.call.running;
-  Allocation* allocation = device->memory().allocate(bytes, kind, by_candidate ? "workspace" : context.next_label());
+  Allocation* allocation = device->memory().allocate(bytes, kind, by_candidate ? kWorkspaceLabel : context.next_label());
   context.note(fmt::format("{} bytes", bytes));
   if (allocation == nullptr) return cudaErrorMemoryAllocation;
   if (!by_candidate) context.session.remember(allocation->label);
@@ -180,6 +195,11 @@ Status allocate_managed(Context& context, void** pointer, std::size_t bytes, uns
 }
 
 Status release(Context& context, void* pointer) {
+  context.stream_races.forget();
+  return release_in_order(context, pointer);
+}
+
+Status release_in_order(Context& context, void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
   if (context.device() == nullptr) return cudaErrorInitializationError;
   emulator::Memory& memory = context.device()->memory();
@@ -208,6 +228,7 @@ Status host_release(Context& context, void* pointer) {
   const bool ours = allocation != nullptr && allocation->base == address && allocation->kind == MemoryKind::pinned && !allocation->foreign;
   if (!ours) return refuse_free(context, address);
   context.call.allocated.erase(address);
+  context.stream_races.forget();
   memory.free(address);
   return cudaSuccess;
 }
@@ -252,7 +273,13 @@ Status perform(Context& context, Stream& stream, const CopyWork& work) {
       for (std::size_t y = 0; y < work.height; ++y)
         move_bytes(context, at(to, work.to, y, z), at(from, work.from, y, z), work.width);
   }
-  context.issue(stream, fmt::format("a copy of {} bytes", bytes), us);
+  std::string what = fmt::format("a copy of {} bytes", bytes);
+  context.issue(stream, what, us);
+  if (!StreamRaces::wanted(context)) return cudaSuccess;
+  Footprint footprint;
+  add_box(footprint, Footprint::Touch::read, from, work.from, work.width, work.height, work.depth);
+  add_box(footprint, Footprint::Touch::write, to, work.to, work.width, work.height, work.depth);
+  context.stream_races.add_work(context, stream, std::move(what), std::move(footprint));
   return cudaSuccess;
 }
 
@@ -288,7 +315,12 @@ Status perform(Context& context, Stream& stream, const FillWork& work) {
     }
   }
   const std::size_t bytes = width * work.height * work.depth;
-  context.issue(stream, fmt::format("a fill of {} bytes", bytes), copy_us(context, place, place, bytes));
+  std::string what = fmt::format("a fill of {} bytes", bytes);
+  context.issue(stream, what, copy_us(context, place, place, bytes));
+  if (!StreamRaces::wanted(context)) return cudaSuccess;
+  Footprint footprint;
+  add_box(footprint, Footprint::Touch::write, place, work.to, width, work.height, work.depth);
+  context.stream_races.add_work(context, stream, std::move(what), std::move(footprint));
   return cudaSuccess;
 }
 

@@ -15,6 +15,9 @@ Status allocate_pitch(Context& context, void** pointer, std::size_t* pitch, std:
 Status host_allocate(Context& context, void** pointer, std::size_t bytes, unsigned flags);
 Status allocate_managed(Context& context, void** pointer, std::size_t bytes, unsigned flags);
 Status release(Context& context, void* pointer);
+// The same in the order of a stream (cudaMallocAsync, cudaFreeAsync): they wait for no other, so races are still looked for across them.
+Status allocate_in_order(Context& context, void** pointer, std::size_t bytes, emulator::MemoryKind kind);
+Status release_in_order(Context& context, void* pointer);
 Status host_release(Context& context, void* pointer);
 
 struct Rows { std::size_t to_pitch, from_pitch, width, height; };   // bytes

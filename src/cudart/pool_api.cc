@@ -33,6 +33,20 @@ std::uint64_t MemoryPool::* graph_counter(int attribute) {
 
 emulator::Address address_of(const void* pointer) { return reinterpret_cast<emulator::Address>(pointer); }
 
+// Memory comes and goes in the stream's order: whoever touches it without being ordered after the one and before the other has no such memory.
+void issue(Context& context, const Stream& stream, std::string what, const void* pointer, std::uint64_t bytes, std::string deed) {
+  context.issue(stream, what, 0);
+  if (!StreamRaces::wanted(context) || bytes == 0) return;
+  emulator::Footprint all;
+  all.add(emulator::Footprint::Touch::write, address_of(pointer), bytes, 0);
+  context.stream_races.add_work(context, stream, std::move(what), std::move(all), std::move(deed));
+}
+
+std::uint64_t size_of(Context& context, const void* pointer) {
+  const emulator::Allocation* allocation = context.device() == nullptr ? nullptr : context.device()->memory().find(address_of(pointer));
+  return allocation == nullptr ? 0 : allocation->size;
+}
+
 }  // namespace
 
 void MemoryPool::take(std::uint64_t bytes) {
@@ -89,12 +103,12 @@ Status allocate_from_pool(Context& context, void** pointer, std::size_t bytes, M
     *pointer = work.params.dptr;
     return submit(context, *stream, work);
   }
-  if (const Status status = allocate(context, pointer, bytes, emulator::MemoryKind::device); status != cudaSuccess) return status;
+  if (const Status status = allocate_in_order(context, pointer, bytes, emulator::MemoryKind::device); status != cudaSuccess) return status;
   if (bytes != 0) {
     pool->take(bytes);
     context.pools->pieces[address_of(*pointer)] = {pool, bytes};
   }
-  context.issue(*stream, "cudaMallocAsync", 0);
+  issue(context, *stream, "cudaMallocAsync", *pointer, bytes, "allocates");
   return cudaSuccess;
 }
 
@@ -102,9 +116,7 @@ Status release_async(Context& context, void* pointer, void* handle) {
   Stream* stream = context.find_stream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (stream->capture) return submit(context, *stream, FreeWork{pointer});
-  const Status status = release(context, pointer);
-  if (status == cudaSuccess) context.issue(*stream, "cudaFreeAsync", 0);
-  return status;
+  return perform(context, *stream, FreeWork{pointer});
 }
 
 bool release_pooled(Context& context, void* pointer, Status& status) {
@@ -207,17 +219,23 @@ Status reserve_graph_memory(Context& context, AllocNodeParams& params) {
   return cudaSuccess;
 }
 
-Status perform(Context& context, Stream&, const AllocWork& work) {
+Status perform(Context& context, Stream& stream, const AllocWork& work) {
   const auto memory = context.pools->graph_memory.find(address_of(work.params.dptr));
   if (memory == context.pools->graph_memory.end() || memory->second.live) return cudaErrorInvalidValue;
   memory->second.live = true;
   context.pools->graphs.take(memory->second.bytes);
   if (emulator::Allocation* allocation = context.device()->memory().find(memory->first))
     context.device()->global_shadow().mark_range(*allocation, 0, allocation->size, false);
+  issue(context, stream, "an allocation node", work.params.dptr, memory->second.bytes, "allocates");
   return cudaSuccess;
 }
 
-Status perform(Context& context, Stream&, const FreeWork& work) { return release(context, work.pointer); }
+Status perform(Context& context, Stream& stream, const FreeWork& work) {
+  const std::uint64_t bytes = size_of(context, work.pointer);
+  const Status status = release_in_order(context, work.pointer);
+  if (status == cudaSuccess) issue(context, stream, "cudaFreeAsync", work.pointer, bytes, "frees");
+  return status;
+}
 
 Status trim_graph_memory(Context& context, int device) {
   if (const Status status = check_device(context, device); status != cudaSuccess) return status;

@@ -144,8 +144,10 @@ Status Registry::load(Image& image, emulator::Device& device) {
   if (std::exchange(image.tried, true)) return image.status;
   const auto sm = static_cast<std::uint32_t>(device.sheet().sm());
   const ptx::Fatbin fatbin = image.wrapper != nullptr ? ptx::read_fatbin(bytes_of(image.wrapper)) : fatbin_of(image.data);
-  if (fatbin.entries.empty()) return refuse(image, cudaErrorInvalidKernelImage, "the image is neither PTX nor a fatbin" + (fatbin.error.empty() ? "" : ": " + fatbin.error));
   const std::vector<ptx::Fatbin> parts = parts_of(image.wrapper);
+  if (fatbin.entries.empty() && fatbin.error.empty() && !parts.empty())
+    return refuse(image, cudaErrorInvalidKernelImage, fmt::format("device code that was compiled apart (-rdc=true) was linked for no GPU: the linker takes none from PTX alone. Build it with -arch=sm_{}", sm));
+  if (fatbin.entries.empty()) return refuse(image, cudaErrorInvalidKernelImage, "the image is neither PTX nor a fatbin" + (fatbin.error.empty() ? "" : ": " + fatbin.error));
   if (!parts.empty()) {
     auto linked = link_parts(parts, sm);
     if (!linked) return refuse(image, cudaErrorInvalidPtx, to_string(linked.error()));

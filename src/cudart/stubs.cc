@@ -15,7 +15,8 @@ const char* kind_of(std::string_view name) {
   struct Row { std::string_view prefix; const char* kind; };
   static constexpr Row kRows[] = {{"cudaGraphics", "libraries"}, {"cudaGraph", "graph"}, {"cudaStreamBeginCapture", "graph"},
                                   {"cudaStreamEndCapture", "graph"}, {"cudaMalloc", "workspace"}, {"cudaMemPool", "workspace"},
-                                  {"cudaHost", "host_alloc"}, {"cudaLibrary", "libraries"}};
+                                  {"cudaHost", "host_alloc"}, {"cudaLibrary", "libraries"}, {"cudaIpc", "libraries"},
+                                  {"cudaImportExternal", "libraries"}, {"cudaExternal", "libraries"}};
   for (const Row& row : kRows)
     if (name.substr(0, row.prefix.size()) == row.prefix) return row.kind;
   return "";

@@ -33,6 +33,11 @@ class Timeline {
   StreamIndex create(StreamSort sort);
   StreamSort sort(StreamIndex stream) const { return streams_[stream].sort; }
 
+  std::size_t stream_count() const { return streams_.size(); }
+  // What the stream's last operation came after, itself included; what the host knows to be complete.
+  const Clock& clock(StreamIndex stream) const { return streams_[stream].clock; }
+  const Clock& host() const { return host_; }
+
   // An operation of `us` microseconds in the stream.
   void issue(StreamIndex stream, std::string what, double us);
   // What an event recorded now would stand for.

@@ -2,7 +2,7 @@
 
 #include "cudart/array_api.h"
 #include "cudart/capture.h"
-#include "cudart/graph.h"
+#include "cudart/graph_run.h"
 
 namespace kforge::cudart {
 
@@ -14,11 +14,6 @@ Status perform(Context& context, Stream& stream, const Work& work) {
   return std::visit([&](const auto& one) { return perform(context, stream, one); }, work);
 }
 
-Status perform(Context& context, Stream& stream, const ChildWork& work) {
-  for (const GraphNode* node : run_order(*work.graph))
-    if (node->enabled)
-      if (const Status status = perform(context, stream, node->work); status != cudaSuccess) return status;
-  return cudaSuccess;
-}
+Status perform(Context& context, Stream& stream, const ChildWork& work) { return run_nodes(context, stream, run_order(*work.graph)); }
 
 }  // namespace kforge::cudart

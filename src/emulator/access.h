@@ -37,7 +37,11 @@ struct Request {
   ptx::Space space = ptx::Space::generic;
   Direction direction = Direction::load;
   bool counts = true;               // false: the machine moves it in other pieces, which are counted by themselves
+  Block* owner = nullptr;           // of shared memory: another block of the cluster; null: the warp's own
 };
+
+// The block whose shared memory a request means.
+inline Block& owner_of(const Warp& warp, const Request& request) { return request.owner != nullptr ? *request.owner : *warp.block; }
 
 // address = r[k] (64 or 32 bits) + op.immediate in each lane of the mask.
 void lane_addresses(const Warp& warp, const Op& op, std::size_t k, std::uint32_t mask, LaneAddresses& addresses);

@@ -4,6 +4,7 @@
 
 #include "emulator/access.h"
 #include "emulator/address_ops.h"
+#include "emulator/cluster.h"
 
 namespace kforge::emulator {
 namespace {
@@ -64,6 +65,7 @@ Flow run_clock(Warp& w, const Op& op, std::uint32_t mask) {
 
 Flow run_isspacep(Warp& w, const Op& op, std::uint32_t mask) {
   const auto wanted = static_cast<ptx::Space>(op.immediate);
+  const bool cluster = ptx::instruction_table()[op.source->form].id == "isspacep_cluster";
   std::uint32_t result = 0;
   for_lanes(mask, [&](std::uint32_t i) {
     const Address a = get<std::uint64_t>(w.at(op.r[1]), i);
@@ -73,7 +75,8 @@ Flow run_isspacep(Warp& w, const Op& op, std::uint32_t mask) {
       if (allocation == w.launch->parameters) space = ptx::Space::param;
       else if (allocation != nullptr && allocation->kind == MemoryKind::constant) space = ptx::Space::constant;
     }
-    result |= static_cast<std::uint32_t>(space == wanted) << i;
+    const bool own = space != ptx::Space::shared || cluster || is_own_memory(*w.block, a - kSharedWindow);
+    result |= static_cast<std::uint32_t>(space == wanted && own) << i;
   });
   put_predicate(w.at(op.r[0]), result, mask);
   return Flow::next;

@@ -53,17 +53,44 @@ Allocation* find_near(Memory& memory, Allocation* known, Address address) {
   return known != nullptr && address - known->base < known->size ? known : memory.find(address);
 }
 
-// Whether all lanes read `bytes` of one allocation.
-bool lies_in_one(Memory& memory, const LaneAddresses& from, std::uint32_t bytes) {
-  const auto [least, most] = std::minmax_element(from.begin(), from.end());
-  const Allocation* allocation = memory.find(*least);
-  return allocation != nullptr && *most - allocation->base < allocation->size && allocation->size - (*most - allocation->base) >= bytes;
+// The allocation that all lanes read `bytes` of; null: there is none.
+Allocation* find_common(Memory& memory, const LaneAddresses& from, std::uint32_t bytes) {
+  Allocation* allocation = memory.find(from[0]);
+  if (allocation == nullptr || allocation->size < bytes || allocation->size >> 62 != 0) return nullptr;
+  const std::uint64_t base = allocation->base, limit = allocation->size - bytes;
+  std::uint64_t outside = 0;
+  for (const Address address : from) outside |= (address - base) | (limit - (address - base));
+  return outside >> 63 == 0 ? allocation : nullptr;
+}
+
+bool takes_all_bytes(const Warp& w, const Op& op) {
+  if ((op.flags & kIgnore) != 0) return false;
+  if ((op.flags & kSourceSize) == 0) return true;
+  std::uint32_t wrapped = 0;   // its highest bit: some lane takes fewer, or names 2^31 and more
+  for (std::uint32_t i = 0; i < 32; ++i) wrapped |= get<std::uint32_t>(w.at(op.r[2]), i) | (get<std::uint32_t>(w.at(op.r[2]), i) - op.bytes);
+  return wrapped >> 31 == 0;
+}
+
+// A copy of a whole warp, each lane all of its bytes, out of one allocation into the block's memory, where nothing observes. Its bytes
+// will be wanted soon.
+bool is_regular(const Warp& w, const Op& op, std::uint32_t mask, const PendingCopy& copy) {
+  if (mask != kFullMask || w.launch->safety || w.launch->profile || w.launch->shared_bytes < op.bytes || !takes_all_bytes(w, op)) return false;
+  const std::uint64_t limit = w.launch->shared_bytes - op.bytes;
+  std::uint64_t low_bits = 0, outside = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    low_bits |= copy.to[i] | copy.from[i];
+    outside |= copy.to[i] | (limit - copy.to[i]);
+  }
+  if ((low_bits & (op.bytes - 1)) != 0 || outside >> 63 != 0) return false;
+  const Allocation* source = find_common(*w.launch->memory, copy.from, op.bytes);
+  if (source == nullptr) return false;
+  const std::uint32_t lanes_of_line = std::max(1u, 64u / op.bytes);   // where they lie side by side, as they mostly do
+  for (std::uint32_t i = 0; i < 32; i += lanes_of_line) __builtin_prefetch(source->data + (copy.from[i] - source->base));
+  return true;
 }
 
 Flow check_source(Warp& w, const Op& op, const PendingCopy& copy, Request& request) {
   Allocation* allocation = nullptr;
-  const bool whole = request.mask == kFullMask && (op.flags & (kIgnore | kSourceSize)) == 0;
-  if (whole && !w.launch->safety && lies_in_one(*w.launch->memory, copy.from, op.bytes)) return Flow::next;
   for (std::uint32_t rest = request.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     allocation = find_near(*w.launch->memory, allocation, copy.from[lane]);
@@ -81,6 +108,11 @@ Flow describe(Warp& w, const Op& op, std::uint32_t mask, PendingCopy& copy) {
   addresses_of(w, op.r[0], (op.flags & kWideDestination) != 0, op.immediate, copy.to);
   addresses_of(w, op.r[1], (op.flags & kWideSource) != 0, static_cast<std::int32_t>(op.target), copy.from);
   copy.group = w.async_groups;
+  copy.regular = is_regular(w, op, mask, copy);
+  if (copy.regular) {
+    copy.bytes.fill(op.bytes);
+    return Flow::next;
+  }
   Request read{copy.from, 0, op.bytes, ptx::Space::global, Direction::load};
   for_lanes(mask, [&](std::uint32_t i) {
     copy.bytes[i] = source_bytes(w, op, i);
@@ -116,9 +148,27 @@ void move_bytes(std::byte* to, const std::byte* from, std::uint32_t bytes) {
   else std::memcpy(to, from, bytes);
 }
 
+template <std::uint32_t kBytes>
+void move_all(std::byte* to, const std::byte* from, const PendingCopy& copy, Address base) {
+  for (std::uint32_t i = 0; i < 32; ++i) std::memcpy(to + copy.to[i], from + (copy.from[i] - base), kBytes);
+}
+
+// False: what it reads is no longer there.
+bool complete_regular(Warp& w, PendingCopy& copy) {
+  const Allocation* source = find_common(*w.launch->memory, copy.from, copy.op->bytes);
+  if (source == nullptr) return false;
+  std::byte* to = w.block->shared.data();
+  if (copy.op->bytes == 16) move_all<16>(to, source->data, copy, source->base);
+  else if (copy.op->bytes == 8) move_all<8>(to, source->data, copy, source->base);
+  else move_all<4>(to, source->data, copy, source->base);
+  ++w.launch->stores;
+  copy.mask = 0;
+  return true;
+}
+
 // Lanes of the copy that have it done now.
 void complete(Warp& w, PendingCopy& copy, std::uint32_t lanes) {
-  if (lanes == 0) return;
+  if (lanes == 0 || (copy.regular && lanes == kFullMask && complete_regular(w, copy))) return;
   if (w.launch->safety) w.launch->races->access(race_access(w, *copy.op, copy.to, lanes, nullptr, AccessKind::store));
   ++w.launch->stores;
   Allocation* known = nullptr;
@@ -163,7 +213,10 @@ std::uint32_t due_lanes(const Groups& committed, bool committed_alike, const Gro
 }
 
 Flow run_commit(Warp& w, const Op&, std::uint32_t mask) {
-  for (std::uint32_t i = 0; i < 32; ++i) w.async_groups[i] += mask >> i & 1;
+  if (mask == kFullMask)
+    for (std::uint32_t& group : w.async_groups) ++group;
+  else
+    for_lanes(mask, [&](std::uint32_t i) { ++w.async_groups[i]; });
   return Flow::next;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "emulator/access.h"
+#include "emulator/cluster.h"
 #include "emulator/formats.h"
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
@@ -170,6 +171,7 @@ std::uint32_t perform(Warp& w, const Op& op, const Window& window, const Request
 void tell_races(Warp& w, const Op& op, const Window& window, const Request& request, std::uint32_t wrote) {
   RaceAccess access;
   access.block = w.block->races;
+  access.window = owner_of(w, request).races;
   access.warp = w.index;
   access.mask = request.mask;
   access.bytes = request.bytes;
@@ -215,9 +217,12 @@ struct Atomic {
   }
 
   static Flow in_shared(Warp& w, const Op& op, Request& request) {
-    const Window window{w.block->shared.data(), 0, w.launch->shared_bytes, nullptr};
+    const Window window{owner_of(w, request).shared.data(), 0, w.launch->shared_bytes, nullptr};
     const std::uint32_t inside = lanes_inside(request.addresses, request.mask, window, request.bytes);
-    if (inside != request.mask) return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
+    if (inside != request.mask) {
+      if (reaches_others(w, op, request)) return for_owners(w, op, request, [&](Request& part) { return in_shared(w, op, part); });
+      return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
+    }
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0) return fault_misaligned(w, op, request, bad);
     if constexpr (kProfile) count_shared(w, op, request);
     if constexpr (kSafety) atomic_shared_shadow(w, op, request);

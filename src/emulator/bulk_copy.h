@@ -15,7 +15,8 @@ namespace kforge::emulator {
 struct Op;
 struct Block;
 
-enum class BulkKind : std::uint8_t { load, store, reduce, prefetch };
+// remote: from shared memory to that of another block of the cluster; value: st.async and red.async, of registers.
+enum class BulkKind : std::uint8_t { load, store, reduce, prefetch, remote, value };
 
 struct BulkMode {
   BulkKind kind = BulkKind::load;
@@ -32,13 +33,15 @@ struct BulkCopy {
   Block* block = nullptr;        // whose shared memory is filled; for stores the issuer's
   BulkMode mode;
   Address shared = 0;            // offset in the block's window
-  Address global = 0;            // of plain bytes
+  Address global = 0;            // of plain bytes; remote: where they lie in the issuer's window
   std::uint64_t bytes = 0;       // of shared memory: what complete_tx counts
   TensorMap map;
   std::array<std::int32_t, kMostTensorDims> at{};   // coordinates of the box
   Address barrier = 0;           // loads: offset of the mbarrier in the block's window
+  std::size_t source_hash = 0;   // stores that are checked: of what the source held at their issue
   std::uint32_t group = 0;       // stores: of the issuing thread
   bool moved = false;            // stores: the source was read
+  std::array<std::byte, 16> value{};   // of st.async and red.async
 };
 
 // Bytes of shared memory that a box takes: elements of each dimension are every element_strides-th of the box.

@@ -12,8 +12,11 @@
 #include <bit>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "emulator/access.h"
+#include "emulator/bulk_observe.h"
+#include "emulator/cluster.h"
 #include "emulator/store_notes.h"
 #include "emulator/uninitialised.h"
 
@@ -22,57 +25,12 @@ namespace {
 
 constexpr std::uint32_t kBulkAlignment = 16, kBoxAlignment = 128, kMapAlignment = 64;
 
-Warp& issuing_warp(const BulkCopy& copy) { return copy.issuer->warps[copy.warp]; }
+bool is_own_offset(Address address) { return address >> kClusterRankShift == 0; }
 
 Address address_at(const Warp& w, const Op& op, std::size_t k, std::uint32_t lane) {
   const auto offset = static_cast<std::int64_t>(get<std::uint64_t>(w.at(op.list[k + 1]), lane));
   if ((op.wide >> k & 1) != 0) return get<std::uint64_t>(w.at(op.list[k]), lane) + static_cast<std::uint64_t>(offset);
   return (get<std::uint32_t>(w.at(op.list[k]), lane) + static_cast<std::uint64_t>(offset)) & 0xffffffffu;
-}
-
-// ---- observers -----------------------------------------------------------------------------------------------------
-
-// The copy's thread touches a stretch of memory: the shared window of `block`, or an allocation.
-void tell_races(const BulkCopy& copy, const Block& block, Allocation* allocation, Address first, std::uint64_t bytes, AccessKind kind) {
-  Launch& launch = *copy.issuer->launch;
-  if (!launch.safety) return;
-  LaneAddresses addresses{};
-  RaceAccess access;
-  access.block = copy.issuer->races;
-  access.warp = copy.warp;
-  access.mask = 1u << copy.lane;
-  access.addresses = &addresses;
-  access.allocation = allocation;
-  access.memory = allocation != nullptr ? allocation->data : block.shared.data();
-  access.location = copy.op->location;
-  access.kind = kind;
-  access.strong = kind == AccessKind::atomic;
-  while (bytes != 0) {
-    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>({32, std::bit_floor(bytes), first % 32 == 0 ? 32 : first & (~first + 1)}));
-    addresses[copy.lane] = first;
-    access.bytes = part;
-    launch.races->async_access(access);
-    first += part;
-    bytes -= part;
-  }
-}
-
-void check_proxy(const BulkCopy& copy, const BulkPiece& piece) {
-  Launch& launch = *copy.issuer->launch;
-  if (!launch.safety) return;
-  const std::uint32_t thread = copy.warp * 32 + copy.lane;
-  const auto unfenced = launch.races->unfenced_write(copy.block->races, thread, piece.shared, piece.bytes);
-  if (unfenced) report_unfenced(issuing_warp(copy), *copy.op, 1u << copy.lane, *unfenced, "a bulk copy");
-}
-
-// Sectors of a stretch of global memory.
-void count_piece(OpProfile& profile, const BulkPiece& piece, bool store) {
-  const std::uint64_t first = piece.global / 32, last = (piece.global + piece.bytes - 1) / 32;
-  profile.sectors += last - first + 1;
-  profile.sectors_ideal += last - first + 1;
-  profile.sectors_aligned_ideal += (piece.bytes + 31) / 32;
-  profile.distinct_bytes += piece.bytes;
-  if (store) profile.partial_sectors += (piece.global % 32 != 0 ? 1u : 0u) + (last != first && (piece.global + piece.bytes) % 32 != 0 ? 1u : 0u);
 }
 
 // ---- starting a copy -----------------------------------------------------------------------------------------------
@@ -147,23 +105,80 @@ Flow check_global(Warp& w, const Op& op, const BulkCopy& copy) {
 
 Flow start_store(Warp& w, const Op& op, BulkCopy& copy) {
   copy.group = w.bulk_groups[copy.lane];
+  if (w.launch->safety) copy.source_hash = hash_source(copy);
   if (const Flow flow = check_global(w, op, copy); flow != Flow::next) return flow;
   tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, AccessKind::load);
-  for_pieces(copy, [&](const BulkPiece& piece) { check_proxy(copy, piece); });
+  for_pieces(copy, [&](const BulkPiece& piece) { check_proxy(copy, piece.shared, piece.bytes); });
   w.bulk_stores.push_back(copy);
   return Flow::next;
 }
+
+// Of the destination: red.async updates it.
+AccessKind store_kind(const BulkCopy& copy) { return copy.op->source->mods.atom_op == ptx::AtomOp::none ? AccessKind::store : AccessKind::atomic; }
 
 // `copy.block` is the destination.
 Flow start_load(Warp& w, const Op& op, BulkCopy& copy) {
   const std::uint64_t window = w.launch->shared_bytes;
   if (copy.barrier % 8 != 0) return misaligned(w, op, copy.lane, copy.barrier, 8, Direction::atomic);
   if (copy.barrier > window || window - copy.barrier < 8) return outside_shared(w, op, copy.lane, copy.barrier, 8, Direction::atomic);
-  tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, AccessKind::store);
-  if (w.launch->safety) copy.block->shared_shadow.mark_range(copy.shared, copy.bytes, false);
+  if (w.launch->safety) check_readers(w, op, copy);
+  if (copy.block != w.block) {
+    note_reached(*copy.block, copy.shared, copy.bytes);
+    expect_object(copy);
+  }
+  tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, store_kind(copy));
+  if (w.launch->safety && copy.op->source->mods.atom_op == ptx::AtomOp::none) copy.block->shared_shadow.mark_range(copy.shared, copy.bytes, false);
   copy.block->bulk_loads.push_back(copy);
   ++w.launch->stores;   // whoever waits for the mbarrier looks again
   return Flow::next;
+}
+
+// Into the same place of several blocks of the cluster, a bit each, whose own mbarriers count it.
+Flow start_loads(Warp& w, const Op& op, BulkCopy& copy, std::uint32_t blocks) {
+  if (w.block->cluster == nullptr) return start_load(w, op, copy);
+  for (std::uint32_t rank = 0; blocks >> rank != 0; ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    Flow flow = Flow::next;
+    const auto place = place_in_cluster(w, op, copy.lane, copy.shared | Address{rank + 1} << kClusterRankShift, 16, flow);
+    if (!place) return flow;
+    copy.block = place->block;
+    if (flow = start_load(w, op, copy); flow != Flow::next) return flow;
+  }
+  return Flow::next;
+}
+
+// The block of the cluster whose memory the destination and the mbarrier name.
+Flow find_destination(Warp& w, const Op& op, BulkCopy& copy) {
+  if (w.block->cluster == nullptr || (is_own_offset(copy.shared) && is_own_offset(copy.barrier))) return Flow::next;
+  Flow flow = Flow::next;
+  const auto to = place_in_cluster(w, op, copy.lane, copy.shared, copy.bytes < 16 ? static_cast<std::uint32_t>(copy.bytes) : 16, flow);
+  if (!to) return flow;
+  const auto barrier = place_in_cluster(w, op, copy.lane, copy.barrier, 8, flow);
+  if (!barrier) return flow;
+  if (to->block != barrier->block)
+    return stop(w, op, 1u << copy.lane, LaunchStatus::illegal_instruction, "an asynchronous copy into one block's shared memory that an mbarrier of another block is to count");
+  copy.block = to->block;
+  copy.shared = to->offset;
+  copy.barrier = barrier->offset;
+  return Flow::next;
+}
+
+// Bytes of the issuer's shared memory on their way to another block's.
+Flow start_remote(Warp& w, const Op& op, BulkCopy& copy) {
+  if (copy.global > w.launch->shared_bytes || w.launch->shared_bytes - copy.global < copy.bytes) return outside_shared(w, op, copy.lane, copy.global, copy.bytes, Direction::load);
+  tell_races(copy, *copy.issuer, nullptr, copy.global, copy.bytes, AccessKind::load);
+  check_proxy(copy, copy.global, copy.bytes);
+  return start_load(w, op, copy);
+}
+
+// The registers of st.async and red.async.
+void read_values(const Warp& w, const Op& op, BulkCopy& copy) {
+  const std::uint32_t width = ptx::size_bytes(op.source->type);
+  copy.bytes = 0;
+  for (std::size_t k = kBulkCoordinates; k < op.list_count; ++k, copy.bytes += width) {
+    if (width == 8) { const auto bits = get<std::uint64_t>(w.at(op.list[k]), copy.lane); std::memcpy(copy.value.data() + copy.bytes, &bits, 8); }
+    else { const auto bits = get<std::uint32_t>(w.at(op.list[k]), copy.lane); std::memcpy(copy.value.data() + copy.bytes, &bits, 4); }
+  }
 }
 
 Flow start_copy(Warp& w, const Op& op, std::uint32_t lane) {
@@ -177,6 +192,8 @@ Flow start_copy(Warp& w, const Op& op, std::uint32_t lane) {
   const Direction direction = kind == BulkKind::store || kind == BulkKind::reduce ? Direction::load : Direction::store;
   if (copy.mode.dims != 0) {
     if (const Flow flow = read_map(w, op, lane, copy); flow != Flow::next) return flow;
+  } else if (kind == BulkKind::value) {
+    read_values(w, op, copy);
   } else {
     copy.global = address_at(w, op, kBulkGlobal, lane);
     copy.bytes = get<std::uint32_t>(w.at(op.list[kBulkSize]), lane);
@@ -185,17 +202,22 @@ Flow start_copy(Warp& w, const Op& op, std::uint32_t lane) {
   }
   if (kind == BulkKind::prefetch) return Flow::next;
   copy.shared = address_at(w, op, kBulkShared, lane);
-  const std::uint32_t alignment = copy.mode.dims != 0 ? kBoxAlignment : kBulkAlignment;
+  if (direction == Direction::store) {
+    copy.barrier = address_at(w, op, kBulkBarrier, lane);
+    if (const Flow flow = find_destination(w, op, copy); flow != Flow::next) return flow;
+  }
+  const std::uint32_t alignment = copy.mode.dims != 0 ? kBoxAlignment : kind == BulkKind::value ? static_cast<std::uint32_t>(copy.bytes) : kBulkAlignment;
   if (copy.shared % alignment != 0) return misaligned(w, op, lane, copy.shared, alignment, direction);
   if (copy.shared > w.launch->shared_bytes || w.launch->shared_bytes - copy.shared < copy.bytes) return outside_shared(w, op, lane, copy.shared, copy.bytes, direction);
   if (direction == Direction::load) return start_store(w, op, copy);
-  copy.barrier = address_at(w, op, kBulkBarrier, lane);
+  if (kind == BulkKind::remote) return start_remote(w, op, copy);
+  if (kind == BulkKind::value) return start_load(w, op, copy);
   if (const Flow flow = check_global(w, op, copy); flow != Flow::next) return flow;
-  return start_load(w, op, copy);
+  if (!copy.mode.multicast) return start_load(w, op, copy);
+  return start_loads(w, op, copy, get<std::uint16_t>(w.at(op.list[kBulkBlocks]), lane));
 }
 
 Flow run_bulk(Warp& w, const Op& op, std::uint32_t mask) {
-  if (BulkMode::unpack(op.target).multicast && w.launch->cluster.count() != 1) return run_unsupported(w, op, mask);
   Flow flow = Flow::next;
   for_lanes(mask, [&](std::uint32_t lane) {
     if (flow == Flow::next) flow = start_copy(w, op, lane);
@@ -221,10 +243,46 @@ void land_shadow(const BulkCopy& copy, const BulkPiece& piece, const Allocation*
   }
 }
 
+void reduce_piece(const BulkCopy& copy, const BulkPiece& piece, const std::byte* from, std::byte* to) {
+  static constexpr ptx::Type kTypes[] = {ptx::Type::u32, ptx::Type::u32, ptx::Type::u32, ptx::Type::s32, ptx::Type::u64, ptx::Type::s64, ptx::Type::f16,
+                                         ptx::Type::f32, ptx::Type::f64, ptx::Type::bf16, ptx::Type::f32, ptx::Type::f32, ptx::Type::f32};
+  ptx::Instruction in = *copy.op->source;
+  if (copy.mode.dims != 0) in.type = kTypes[copy.map.type];
+  const std::uint32_t width = ptx::size_bytes(in.type);
+  for (std::uint32_t at = 0; at + width <= piece.bytes; at += width) {
+    std::uint64_t old = 0, value = 0;
+    std::memcpy(&old, to + at, width);
+    std::memcpy(&value, from + at, width);
+    const std::uint64_t result = atomic_step(in, old, value, 0, true);
+    std::memcpy(to + at, &result, width);
+  }
+}
+
+void land_remote(const BulkCopy& copy) {
+  Block& to = *copy.block;
+  tell_races(copy, *copy.issuer, nullptr, copy.global, copy.bytes, AccessKind::load);
+  if (copy.issuer->live_warps == 0) report_unwaited(copy, "read", "some thread of the issuing block waits until the copy is done (a barrier of the cluster after the receiver's wait) before the block ends");
+  std::memcpy(to.shared.data() + copy.shared, copy.issuer->shared.data() + copy.global, copy.bytes);
+  if (copy.issuer->launch->safety) to.shared_shadow.copy_range(copy.shared, copy.issuer->shared_shadow, copy.global, copy.bytes);
+}
+
+void land_value(const BulkCopy& copy) {
+  std::byte* const to = copy.block->shared.data() + copy.shared;
+  const BulkPiece piece{copy.shared, 0, static_cast<std::uint32_t>(copy.bytes)};
+  if (copy.op->source->mods.atom_op != ptx::AtomOp::none) reduce_piece(copy, piece, copy.value.data(), to);
+  else std::memcpy(to, copy.value.data(), copy.bytes);
+  if (copy.issuer->launch->safety) copy.block->shared_shadow.mark_range(copy.shared, copy.bytes, true);
+}
+
 void land(const BulkCopy& copy) {
   Launch& launch = *copy.issuer->launch;
   Allocation* from = nullptr;
-  tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, AccessKind::store);
+  tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, store_kind(copy));
+  if (copy.mode.kind == BulkKind::remote || copy.mode.kind == BulkKind::value) {
+    copy.mode.kind == BulkKind::remote ? land_remote(copy) : land_value(copy);
+    ++launch.stores;
+    return complete_bytes(copy);
+  }
   for_pieces(copy, [&](const BulkPiece& piece) {
     std::byte* to = copy.block->shared.data() + piece.shared;
     if (piece.global == 0) {
@@ -241,21 +299,6 @@ void land(const BulkCopy& copy) {
   });
   ++launch.stores;
   complete_bytes(copy);
-}
-
-void reduce_piece(const BulkCopy& copy, const BulkPiece& piece, const std::byte* from, std::byte* to) {
-  static constexpr ptx::Type kTypes[] = {ptx::Type::u32, ptx::Type::u32, ptx::Type::u32, ptx::Type::s32, ptx::Type::u64, ptx::Type::s64, ptx::Type::f16,
-                                         ptx::Type::f32, ptx::Type::f64, ptx::Type::bf16, ptx::Type::f32, ptx::Type::f32, ptx::Type::f32};
-  ptx::Instruction in = *copy.op->source;
-  if (copy.mode.dims != 0) in.type = kTypes[copy.map.type];
-  const std::uint32_t width = ptx::size_bytes(in.type);
-  for (std::uint32_t at = 0; at + width <= piece.bytes; at += width) {
-    std::uint64_t old = 0, value = 0;
-    std::memcpy(&old, to + at, width);
-    std::memcpy(&value, from + at, width);
-    const std::uint64_t result = atomic_step(in, old, value, 0, true);
-    std::memcpy(to + at, &result, width);
-  }
 }
 
 void store_shadow(const BulkCopy& copy, const BulkPiece& piece, Allocation& to) {
@@ -280,6 +323,7 @@ void store_shadow(const BulkCopy& copy, const BulkPiece& piece, Allocation& to) 
 void move_out(BulkCopy& copy) {
   Launch& launch = *copy.issuer->launch;
   copy.moved = true;
+  if (launch.safety) check_source(copy);
   tell_races(copy, *copy.block, nullptr, copy.shared, copy.bytes, AccessKind::load);
   Allocation* to = nullptr;
   for_pieces(copy, [&](const BulkPiece& piece) {
@@ -332,15 +376,6 @@ Flow run_wait(Warp& w, const Op& op, std::uint32_t mask) {
   return Flow::next;
 }
 
-void report_unwaited(const BulkCopy& copy, std::string_view what, std::string_view required) {
-  if (!copy.issuer->launch->safety) return;
-  report(issuing_warp(copy), *copy.op, 1u << copy.lane, "safety.async", "bulk-copy-unwaited", [&](evidence::Violation& v) {
-    v.message = fmt::format("the block ends while a bulk copy may still {} its shared memory", what);
-    v.measured = "a copy in flight at the end of the block";
-    v.required = required;
-  });
-}
-
 }  // namespace
 
 void land_bulk(Block& block, Address barrier) {
@@ -375,7 +410,7 @@ BulkMode bulk_mode(const ptx::Instruction& in) {
   const std::string_view id = ptx::instruction_table()[in.form].id;
   const auto has = [&](std::string_view part) { return id.find(part) != std::string_view::npos; };
   BulkMode mode;
-  mode.kind = has("reduce") ? BulkKind::reduce : has("prefetch") ? BulkKind::prefetch : has("store") ? BulkKind::store : BulkKind::load;
+  mode.kind = has("remote") ? BulkKind::remote : id.starts_with("st_async") || id.starts_with("red_async") ? BulkKind::value : has("reduce") ? BulkKind::reduce : has("prefetch") ? BulkKind::prefetch : has("store") ? BulkKind::store : BulkKind::load;
   for (char dims = '1'; dims <= '5'; ++dims)
     if (const char word[] = {dims, 'd', '\0'}; has("tensor") && in.mods.text.find(word) != std::string::npos) mode.dims = static_cast<std::uint8_t>(dims - '0');
   mode.multicast = has("multicast");

@@ -1,6 +1,6 @@
-// cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk. What decode_bulk fills in:
+// cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk, st.async and red.async. What decode_bulk fills in:
 //   list    [0] address in shared memory, [2] address in global memory or of the tensor map, [4] mbarrier, each followed by its constant
-//           offset; [6] size; [7] mask of blocks; [8...] coordinates; wide: which of [0], [2] and [4] are 64-bit slots
+//           offset; [6] size; [7] mask of blocks; [8...] coordinates, or the values of st.async and red.async; wide: which of [0], [2] and [4] are 64-bit slots
 //   target  BulkMode::packed()
 #pragma once
 
@@ -23,7 +23,8 @@ void end_bulk(Block& block);
 // The load on its way to a byte of shared memory; null: none.
 const BulkCopy* bulk_in_flight(const Block& block, std::uint64_t offset);
 
-// mbarrier_ops.cc: complete_tx by the copy's thread.
+// mbarrier_ops.cc: the copy's thread counts on the mbarrier of another block; complete_tx by it.
+void expect_object(const BulkCopy& copy);
 void complete_bytes(const BulkCopy& copy);
 
 }  // namespace kforge::emulator

@@ -164,6 +164,14 @@ TEST(Bulk, OverwritingTheSourceBeforeItWasReadIsARace) {
   EXPECT_TRUE(std::any_of(outcome.violations.begin(), outcome.violations.end(), [](const auto& v) { return v.contract == "safety.races" && !v.advice; }));
 }
 
+// A barrier orders the write before the wait, and not behind what the copy reads on its own.
+TEST(Bulk, ABarrierIsNoWaitForTheSource) {
+  const std::string start = kFill + kFence + "bar.sync 0;\n@%p1 bra DONE;\n" + kPlainStore + "cp.async.bulk.commit_group;\n";
+  const std::string over = "DONE:\nbar.sync 0;\nsetp.ne.u32 %p3, %r1, 5;\n@%p3 bra OVER;\nst.shared.u32 [%r11+512], %r1;\nOVER:\nbar.sync 0;\n";
+  EXPECT_TRUE(run(start + over + kWaitRead).has("safety.async", "source-overwritten"));
+  expect_clean(run(start + kWaitRead + over));
+}
+
 TEST(Bulk, ReductionsOfEveryOperation) {
   for (const std::string op : {"add.u32", "min.u32", "max.s32", "inc.u32", "dec.u32", "and.b32", "or.b32", "xor.b32", "add.f32", "add.u64", "max.u64", "min.s64", "add.noftz.f16", "min.f16", "add.noftz.bf16"}) {
     const std::string body = store(kFence, "cp.reduce.async.bulk.global.shared::cta.bulk_group." + op + " [%rd1], [%r11], 4096;\n", kWaitRead);

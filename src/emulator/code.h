@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "emulator/device.h"
+#include "emulator/slot_bytes.h"
 #include "ptx/module.h"
 #include "ptx/table.h"
 
@@ -112,9 +113,12 @@ struct Kernel {
   std::vector<std::uint32_t> function_of_module; // module function index -> index here, kNoSlot: not reachable
   std::deque<std::vector<Ref>> lists;
   std::deque<CallSite> calls;
-  std::vector<std::byte> constants;
+  SlotBytes constants;
   std::uint32_t extern_shared_offset = 0;        // where dynamic shared memory starts
   bool uses_grid_sync = false;
+  bool meets_cluster = false;                    // has barrier.cluster or mapa
+  bool launches_dependents = false, waits_for_primary = false;   // griddepcontrol (note_dependence in footprint.h)
+  std::vector<bool> before_wait;                 // by location of the module, where it waits for the primary; else empty
   std::shared_ptr<const BarrierMap> barriers;    // null: none is in a loop or behind a condition
   mutable std::array<std::shared_ptr<const SegmentCode>, kVariants> segments;   // compiled at the first launch
 };

@@ -1,6 +1,10 @@
 // Branches, calls, returns and the end of lanes.
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "emulator/cluster.h"
 #include "emulator/handlers.h"
 #include "emulator/sleep.h"
 #include "emulator/uninitialised.h"
@@ -66,6 +70,7 @@ void end_lanes(Warp& w, std::uint32_t mask) {
   w.block->live_threads -= static_cast<std::uint32_t>(std::popcount(mask));
   if (w.live == 0) --w.block->live_warps;
   complete_barriers(*w.block);
+  if (w.block->cluster != nullptr) leave_cluster(w, mask);
 }
 
 Flow run_exit(Warp& w, const Op&, std::uint32_t mask) {
@@ -122,12 +127,38 @@ Frame* new_frame(Warp& w) {
   return w.frames.emplace_back(std::make_unique<Frame>()).get();
 }
 
+// Frames that are known when a kernel is built are given to it whatever the limit (cuCtxSetLimit, CU_LIMIT_STACK_SIZE); what counts is how often functions run anew
+// inside themselves. What one call takes is ptxas's to choose: 16, 24, 32 and 48 bytes of five small functions built for sm_90, and 104 with 64 of .local.
+// Whether the program raised the limit is not known here, so this is advice.
+void note_deep_recursion(Warp& w, const Op& op, std::uint32_t mask) {
+  constexpr std::uint32_t kLimit = 1024, kUsualFrameBytes = 16, kRounding = 12;   // .local variables are rounded up to 16 here
+  std::vector<const FunctionCode*> seen;
+  std::uint32_t repeats = 0, bytes = 0;
+  for (const Frame* frame = w.frame; frame != nullptr; frame = frame->parent) {
+    if (std::find(seen.begin(), seen.end(), frame->function) == seen.end()) {
+      seen.push_back(frame->function);
+      continue;
+    }
+    ++repeats;
+    bytes += kUsualFrameBytes + frame->function->local_bytes - std::min(frame->function->local_bytes, kRounding);
+  }
+  if (bytes <= kLimit) return;
+  report(w, op, mask, "safety.bounds", "deep-recursion", [&](evidence::Violation& v) {
+    v.advice = true;
+    v.message = fmt::format("recursion {} calls deep takes some {} bytes of stack a thread, and a GPU grants {} unless the program raises cudaLimitStackSize", repeats, bytes, kLimit);
+    v.measured = fmt::format("{} bytes", bytes);
+    v.required = fmt::format("{} bytes, or cudaDeviceSetLimit(cudaLimitStackSize, ...); a loop with a stack of its own needs none", kLimit);
+  });
+}
+
 Flow enter(Warp& w, const Op& op, std::uint32_t mask, std::uint32_t callee_index) {
   const FunctionCode& callee = w.launch->kernel->functions[callee_index];
   Frame& caller = *w.frame;
   const std::uint32_t local_base = (caller.local_top + 15) / 16 * 16;
   if (caller.depth + 1 >= kMaxDepth || !grow_local(w, local_base + callee.local_bytes))
     return stop(w, op, mask, LaunchStatus::stack_overflow, fmt::format("stack overflow: call depth {}, {} bytes of local memory", caller.depth + 1, local_base + callee.local_bytes));
+  constexpr std::uint32_t kLookEvery = 8;   // calls
+  if (w.launch->safety && caller.depth % kLookEvery == kLookEvery - 1) note_deep_recursion(w, op, mask);
   park(w, w.active & ~mask, w.pc + 1);
   Frame* frame = new_frame(w);
   frame->function = &callee;
@@ -205,8 +236,11 @@ template <Variant kVariant>
 Flow run_fence_proxy(Warp& w, const Op& op, std::uint32_t mask) {
   if constexpr (Observes<kVariant>::safety) {
     const ptx::Instruction& in = *op.source;
-    const bool named = ptx::instruction_table()[in.form].id == "fence_proxy_async" ? in.mods.space != ptx::Space::global : in.mods.text.starts_with("async") && in.mods.text.find("global") == std::string::npos;
+    const std::string_view id = ptx::instruction_table()[in.form].id;
+    const bool named = id == "fence_proxy_async" ? in.mods.space != ptx::Space::global : in.mods.text.starts_with("async") && in.mods.text.find("global") == std::string::npos;
     if (named) w.launch->races->proxy_fence(w.block->races, w.index, mask);
+    // It hands on mbarrier.init alone; here what the thread wrote before besides.
+    if (id == "fence_mbarrier_init") w.launch->races->fence(w.block->races, w.index, mask, ptx::Scope::cluster);
   } else {
     (void)w, (void)op, (void)mask;
   }

@@ -110,7 +110,11 @@ TEST(Control, RecursionAndIndirectCalls) {
   const Outcome i = run("indirect", iota(32), 32, 32);
   ASSERT_EQ(i.result.status, LaunchStatus::ok) << i.all();
   for (int k = 0; k < 32; ++k) EXPECT_EQ(i.y[static_cast<std::size_t>(k)], k % 3 == 0 ? 2 * k : k % 3 == 1 ? k * k : -k);
-  EXPECT_EQ(run("overflow", {0}, 4, 0).result.status, LaunchStatus::stack_overflow);
+  EXPECT_TRUE(o.log.violations.empty()) << o.all();   // 14 calls deep
+  const Outcome endless = run("overflow", {0}, 4, 0);
+  EXPECT_EQ(endless.result.status, LaunchStatus::stack_overflow);
+  ASSERT_FALSE(endless.log.violations.empty());
+  EXPECT_TRUE(endless.log.violations[0].kind == "deep-recursion" && endless.log.violations[0].advice) << endless.all();
 }
 
 TEST(Control, LocksInsideAWarpMakeProgress) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "emulator/cluster.h"
 #include "emulator/alu.h"
 #include "emulator/barrier_map.h"
+#include "emulator/footprint.h"
 #include "emulator/handlers.h"
 #include "emulator/matrix_ops.h"
 #include "emulator/guesses.h"
@@ -76,6 +78,7 @@ Expected<std::unique_ptr<Kernel>> Decoder::run() {
     mark_polls(*kernel_, code, graph);
     mark_guesses(*kernel_, code);
   }
+  note_dependence(*kernel_);
   watch_barriers(*kernel_);
   fill_info();
   return std::move(kernel_);
@@ -221,6 +224,8 @@ void Decoder::decode_family(Op& op, const ptx::Instruction& in, Exec exec) {
     case Exec::mbarrier: case Exec::mbarrier_update: return decode_mbarrier(op, in);
     case Exec::cvta: return decode_cvta(op, in);
     case Exec::isspacep: return decode_isspacep(op, in);
+    case Exec::createpolicy: return decode_policy(op, in);
+    case Exec::mapa: return decode_mapa(op, in);
     case Exec::mov_pack: return decode_mov_pack(op, in);
     case Exec::lop3: return decode_lop3(op, in);
     case Exec::ret: case Exec::exit: case Exec::trap: case Exec::brkpt: case Exec::membar: case Exec::fence: case Exec::fence_proxy:
@@ -240,6 +245,11 @@ void Decoder::decode_family(Op& op, const ptx::Instruction& in, Exec exec) {
     return;
   }
   if (exec == Exec::alloca_ || exec == Exec::stacksave || exec == Exec::stackrestore) return decode_stack(op, in, exec);
+  if (exec == Exec::barrier_cluster) {
+    op.run = select_cluster(in);
+    kernel_->meets_cluster = true;
+    return;
+  }
   if (exec == Exec::mov) return decode_mov(op, in);
   if (exec == Exec::cvt) return decode_cvt(op, in);
   if (exec == Exec::setp || exec == Exec::set || exec == Exec::testp) decode_compare(op, in, exec);

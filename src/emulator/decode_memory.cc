@@ -4,6 +4,7 @@
 #include "emulator/address_ops.h"
 #include "emulator/alu.h"
 #include "emulator/bulk_ops.h"
+#include "emulator/cluster.h"
 #include "emulator/decoder.h"
 #include "emulator/handlers.h"
 #include "emulator/mbarrier_ops.h"
@@ -119,11 +120,33 @@ void Decoder::decode_cvta(Op& op, const ptx::Instruction& in) {
   op.run = same(window == 0 ? select_alu(in, Exec::mov) : offset_handler());
 }
 
+// mapa: r[0] result, r[1] address, r[2] rank; getctarank: r[0] rank, r[1] address. flags: 1 the address is a 64-bit slot, 2 the result is.
+void Decoder::decode_mapa(Op& op, const ptx::Instruction& in) {
+  const std::uint32_t bits = ptx::size_bits(in.type);
+  const bool maps = in.operands.size() == 3;
+  const std::uint32_t result_bits = maps ? bits : 32;
+  op.r[0] = ref(in.operands[0], result_bits);
+  op.r[1] = ref(in.operands[1], bits);
+  if (maps) op.r[2] = ref(in.operands[2], 32);
+  op.flags = static_cast<std::uint8_t>((slot_is_wide(in.operands[1], bits) ? 1 : 0) | (slot_is_wide(in.operands[0], result_bits) ? 2 : 0));
+  op.immediate = in.mods.space == ptx::Space::shared ? 0 : static_cast<std::int64_t>(kSharedWindow);
+  op.run = select_cluster(in);
+  kernel_->meets_cluster = true;
+}
+
 void Decoder::decode_isspacep(Op& op, const ptx::Instruction& in) {
   op.r[0] = ref(in.operands[0], 1);
   op.r[1] = ref(in.operands[1], 64);
   op.immediate = static_cast<std::int64_t>(in.mods.space);
   op.run = same(isspacep_handler());
+}
+
+// A cache policy is an opaque value that changes no result: all are the one that means no preference (CUTLASS, TMA::CacheHintSm90::EVICT_NORMAL).
+void Decoder::decode_policy(Op& op, const ptx::Instruction& in) {
+  constexpr std::uint64_t kEvictNormal = 0x1000000000000000;
+  op.r[0] = ref(in.operands[0], 64);
+  op.r[1] = ptx::instruction_table()[in.form].id == "createpolicy_cvt" ? ref(in.operands[1], 64) : constant(kEvictNormal, true);
+  op.run = same(select_alu(in, Exec::mov));
 }
 
 void Decoder::decode_stack(Op& op, const ptx::Instruction& in, Exec exec) {
@@ -163,7 +186,7 @@ void Decoder::decode_bulk(Op& op, const ptx::Instruction& in, Exec exec) {
   const BulkMode mode = bulk_mode(in);
   op.target = mode.packed();
   std::vector<Ref>& list = kernel_->lists.emplace_back(kBulkCoordinates, Ref{kSinkSlot, Bank::frame});
-  const bool to_shared = mode.kind == BulkKind::load;
+  const bool to_shared = mode.kind == BulkKind::load || mode.kind == BulkKind::remote || mode.kind == BulkKind::value;
   std::size_t addresses = 0;
   const auto add_address = [&](std::size_t place, const Operand& operand) {
     Op part;
@@ -176,9 +199,13 @@ void Decoder::decode_bulk(Op& op, const ptx::Instruction& in, Exec exec) {
     if (operand.kind == Kind::address) {
       // [to], [from], size {, [mbarrier]}; a tensor stands in place of global memory.
       const bool is_shared = mode.dims != 0 || (addresses == 0) == to_shared;
-      const bool is_barrier = addresses == (mode.dims != 0 ? 1u : 2u);
+      const bool is_barrier = addresses == (mode.dims != 0 || mode.kind == BulkKind::value ? 1u : 2u);
       add_address(is_barrier ? kBulkBarrier : is_shared && mode.kind != BulkKind::prefetch ? kBulkShared : kBulkGlobal, operand);
       ++addresses;
+    } else if (mode.kind == BulkKind::value) {
+      const std::uint32_t bits = ptx::size_bits(in.type);
+      if (operand.kind == Kind::vector) for (const Operand& element : operand.elements) list.push_back(ref(element, bits));
+      else list.push_back(ref(operand, bits));
     } else if (operand.kind == Kind::text) {
       add_address(kBulkGlobal, operand.elements[0]);
       const Operand& at = operand.elements[1];

@@ -64,7 +64,9 @@ class Decoder {
   void decode_atomic(Op& op, const ptx::Instruction& in, Exec exec, std::size_t address);
   void decode_atomic_b128(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_cvta(Op& op, const ptx::Instruction& in);
+  void decode_mapa(Op& op, const ptx::Instruction& in);
   void decode_isspacep(Op& op, const ptx::Instruction& in);
+  void decode_policy(Op& op, const ptx::Instruction& in);
   static void decode_stack(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_async(Op& op, const ptx::Instruction& in, Exec exec);
   void decode_bulk(Op& op, const ptx::Instruction& in, Exec exec);

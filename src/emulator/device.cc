@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 
+#include "emulator/footprint.h"
 #include "emulator/module_image.h"
 #include "emulator/profile.h"
 #include "emulator/schedule.h"
@@ -41,12 +42,15 @@ RaceMode race_mode(const Kernel& kernel) {
     if (order == ptx::Order::acquire || order == ptx::Order::release || order == ptx::Order::acq_rel || order == ptx::Order::sc) mode.fences = true;
     if (exec == ptx::Exec::cp_async_bulk || exec == ptx::Exec::wgmma) mode.async_proxy = mode.sync_objects = mode.fences = true;
     const bool strong = order == ptx::Order::relaxed || order == ptx::Order::volatile_;
+    const bool atomic = exec == ptx::Exec::atom || exec == ptx::Exec::red;
+    if ((strong || atomic) && op.source->mods.scope == ptx::Scope::cta && op.source->mods.space != ptx::Space::shared) mode.block_scopes = true;
     if (strong && (op.source->mods.space == ptx::Space::global || op.source->mods.space == ptx::Space::generic)) {
       strong_loads |= exec == ptx::Exec::ld;
       strong_stores |= exec == ptx::Exec::st;
     }
     if (exec == ptx::Exec::mbarrier || exec == ptx::Exec::mbarrier_update) mode.sync_objects = mode.fences = true;
     if (exec == ptx::Exec::barrier_cluster) mode.named_barriers = true;
+    if (exec == ptx::Exec::mapa) mode.sync_objects = true;
     const auto is_constant = [](const ptx::Operand& operand, std::uint64_t value) {
       return operand.kind == ptx::Operand::Kind::immediate && (operand.bits & 0xffffffffu) == value;
     };
@@ -220,6 +224,9 @@ void Device::Impl::add_races(const Launch& launch) {
     const std::string at = race.shared ? fmt::format("shared memory offset {}", race.address) : fmt::format("global address 0x{:x}", race.address);
     v->message = fmt::format("{} and {} touch {} with nothing that orders them{}", words(race.first), words(race.second), at,
                              race.kind == RaceKind::same_value ? "; both store the same value" : "");
+    if (race.kind == RaceKind::scope)
+      v->message = fmt::format("{} and {} update or read {} atomically, but one of them is atomic for its own block only (scope .cta: atomicAdd_block, "
+                               "cuda::thread_scope_block)", words(race.first), words(race.second), at);
     if (race.kind == RaceKind::missing_acquire)
       v->message = fmt::format("{} comes after {} only by an atomic's result that passed a barrier: the writer published it with a fence, the reader has "
                                "none after the barrier. Today's GPUs keep this order (CUDA's threadFenceReduction sample relies on it), the PTX memory "
@@ -242,6 +249,11 @@ void Device::Impl::run(Launch& launch, const LaunchRequest& request) {
   launch.segment_runs.assign(segments->segments().size(), 0);
   run_grid(launch, {seed, request.cooperative, request.sampled_blocks, workers == 0 ? usable_cores() : workers});
   if (launch.safety) {
+    if (launch.footprint != nullptr) {
+      races.add_to(*launch.footprint);
+      launch.footprint->settle();
+      launch.footprint->name_places(*launch.kernel);
+    }
     races.end_launch();
     add_races(launch);
     if (const std::uint64_t count = races.stats().unchecked_accesses - unchecked; count != 0)
@@ -269,6 +281,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.profile = d.checks.profile;
   launch.violations = &d.violations;
   launch.races = &d.races;
+  launch.footprint = d.checks.safety ? request.footprint : nullptr;
   launch.race_shadow_bytes = d.checks.race_shadow_bytes;
   launch.global_shadow = &d.global_shadow;
   launch.print = [&d](std::string_view text) { d.print(text); };

@@ -36,6 +36,7 @@ struct Limits {
 struct Kernel;                // a decoded entry function; owned by its LoadedModule
 struct LoadedModule;
 class GlobalShadow;           // shadow.h
+class Footprint;              // footprint.h
 
 struct KernelInfo {           // what cudaFuncGetAttributes and the launch need
   std::string name;
@@ -53,6 +54,7 @@ struct LaunchRequest {
   std::span<const std::byte> parameters;        // laid out as KernelInfo says
   bool cooperative = false;
   std::uint64_t sampled_blocks = 0;             // 0: all. Else so many blocks, spread over the grid, seeded
+  Footprint* footprint = nullptr;               // takes what the launch touches, where Checks::safety is on; null: not wanted
 };
 
 enum class LaunchStatus : std::uint8_t {

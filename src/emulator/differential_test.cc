@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "base/sanitized.h"
@@ -75,7 +76,7 @@ Ran run_reference(std::shared_ptr<const ptx::Module> module, const RandomProgram
   std::copy(program.input.begin(), program.input.end(), engine.bytes(in).begin());
   const std::vector<std::byte> start = initial_output(program), arguments = parameters(in, out, program.blob);
   std::copy(start.begin(), start.end(), engine.bytes(out).begin());
-  const ReferenceResult result = engine.launch({"k", {program.blocks, 1, 1}, {program.threads, 1, 1}, 0, arguments});
+  const ReferenceResult result = engine.launch({"k", {program.blocks, 1, 1}, {program.threads, 1, 1}, 0, arguments, 100'000'000, {program.cluster, 1, 1}});
   const auto bytes = engine.bytes(out);
   return {result.error, {bytes.begin(), bytes.end()}};
 }
@@ -98,7 +99,7 @@ Ran run_fast(std::shared_ptr<const ptx::Module> module, const RandomProgram& pro
   request.kernel = device.find_kernel(*loaded, "k");
   request.grid = {program.blocks, 1, 1};
   request.block = {program.threads, 1, 1};
-  request.cluster = {1, 1, 1};
+  request.cluster = {program.cluster, 1, 1};
   request.parameters = arguments;
   if (request.kernel == nullptr) return {"no kernel", {}};
   const LaunchResult result = device.launch(request);
@@ -195,15 +196,23 @@ TEST(Differential, EveryRowAgrees) {
     EXPECT_TRUE(is_never_generated(rows[form]) || seen.contains(form)) << "no program holds an instruction of row " << rows[form].id;
 }
 
-TEST(Differential, StraightProgramsAgree) {
+// Programs that `made(seed)` gives, for as long as the budget says. A failure is told with its seed and `more(seed)`.
+template <class Made>
+void expect_agreement(std::string_view name, int most_failures, Made made, const std::function<std::string(std::uint64_t)>& more = {}) {
   const Stopwatch watch;
   std::uint64_t seed = first_seed();
   int failures = 0;
-  for (; watch.seconds() < budget_seconds() && failures < 5; ++seed) {
-    const std::string wrong = compare(random_straight(seed, 150), nullptr, seed % 2 == 0);
-    if (!wrong.empty() && ++failures > 0) ADD_FAILURE() << "random_straight, seed " << seed << ":\n" << wrong;
+  for (; watch.seconds() < budget_seconds() && failures < most_failures; ++seed) {
+    const std::string wrong = compare(made(seed), nullptr, seed % 2 == 0);
+    if (wrong.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << name << ", seed " << seed << ":\n" << wrong << (more ? more(seed) : "");
   }
-  RecordProperty("programs", static_cast<int>(seed - first_seed()));
+  testing::Test::RecordProperty("programs", static_cast<int>(seed - first_seed()));
+}
+
+TEST(Differential, StraightProgramsAgree) {
+  expect_agreement("random_straight", 5, [](std::uint64_t seed) { return random_straight(seed, 150); });
 }
 
 // The shortest program of this seed that still fails.
@@ -219,14 +228,11 @@ std::string shrunk(std::uint64_t seed, int count) {
 }
 
 TEST(Differential, StructuredProgramsAgree) {
-  const Stopwatch watch;
-  std::uint64_t seed = first_seed();
-  int failures = 0;
-  for (; watch.seconds() < budget_seconds() && failures < 3; ++seed) {
-    const std::string wrong = compare(random_structured(seed, 80), nullptr, seed % 2 == 0);
-    if (!wrong.empty() && ++failures > 0) ADD_FAILURE() << "random_structured, seed " << seed << ":\n" << wrong << shrunk(seed, 80);
-  }
-  RecordProperty("programs", static_cast<int>(seed - first_seed()));
+  expect_agreement("random_structured", 3, [](std::uint64_t seed) { return random_structured(seed, 80); }, [](std::uint64_t seed) { return shrunk(seed, 80); });
+}
+
+TEST(Differential, ClusterProgramsAgree) {
+  expect_agreement("random_cluster", 3, [](std::uint64_t seed) { return random_cluster(seed, 12); });
 }
 
 // Whole domains: one instruction over all its inputs.

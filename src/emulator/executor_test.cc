@@ -29,6 +29,22 @@ std::vector<int> iota(std::size_t count) {
 const std::string kStart =
     "mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; ld.param.u32 %r2, [n]; mul.wide.u32 %rd5, %r1, 4; add.u64 %rd3, %rd1, %rd5; add.u64 %rd4, %rd2, %rd5;\n";
 
+// n = 0x89abcdef: its bytes and halves with and without sign, for every lane, whether somebody observes or not.
+TEST(Executor, PartsOfParametersAreTheSameForAllThreads) {
+  struct Part { const char* load; std::int64_t value; };
+  const Part parts[] = {{"ld.param.u8 %r3, [n+3];", 0x89}, {"ld.param.s8 %r3, [n+3];", -0x77}, {"ld.param.u16 %r3, [n+2];", 0x89ab}, {"ld.param.s16 %r3, [n];", -0x3211}, {"ld.param.u32 %r3, [n];", 0x89abcdef},
+                        {"ld.param.v2.u16 {%h1, %h2}, [n]; cvt.u32.u16 %r3, %h2;", 0x89ab}};
+  for (const Part& part : parts)
+    for (bool observes : {false, true}) {
+      TestDevice t;
+      t.load_body(kStart + part.load + " st.global.u32 [%rd4], %r3; ret;");
+      t.device.set_checks({.safety = observes, .profile = observes});
+      Allocation* y = t.buffer(std::vector<std::uint32_t>(32, 0));
+      ASSERT_EQ(t.launch(y->base, y->base, 0x89abcdefu, {1, 1, 1}, {32, 1, 1}).status, LaunchStatus::ok) << part.load;
+      EXPECT_EQ(TestDevice::values<std::uint32_t>(y), std::vector<std::uint32_t>(32, static_cast<std::uint32_t>(part.value))) << part.load << " observers " << observes;
+    }
+}
+
 TEST(Executor, IndirectBranchesGoWhereTheirIndexSays) {
   TestDevice t;
   t.load_body(kStart + "rem.u32 %r3, %r1, 3;\ntable: .branchtargets A, B, C;\nbrx.idx %r3, table;\nA: mov.u32 %r4, 10; bra D;\nB: mov.u32 %r4, 20; bra D;\nC: mov.u32 %r4, 30;\nD: st.global.u32 [%rd4], %r4; ret;");

@@ -95,7 +95,7 @@ struct Launch {
   Variant variant = Variant::plain;
   bool safety = false, profile = false;
   Allocation* parameters = nullptr;
-  std::vector<std::byte> uniforms;               // Bank::launch
+  SlotBytes uniforms;                            // Bank::launch
   std::vector<OpProfile> ops;                    // by pc; empty unless profile
   const SegmentCode* segments = nullptr;         // of the kernel, for the variant
   std::vector<std::uint64_t> segment_runs;       // profile: whole runs of each
@@ -106,6 +106,7 @@ struct Launch {
   ShapePool shapes;
   ViolationLog* violations = nullptr;
   RaceDetector* races = nullptr;
+  Footprint* footprint = nullptr;                // null: nobody asks for it
   std::uint64_t race_shadow_bytes = 0;           // of each detector
   GlobalShadow* global_shadow = nullptr;
   OriginTable* origins = nullptr;
@@ -117,7 +118,7 @@ struct Launch {
   std::uint64_t stores = 1;                      // changes of memory: see run_warp.cc
   std::uint64_t thread_instructions = 0;
   Team* team = nullptr;                          // of a worker: see team.h
-  std::uint64_t told_team = 0;                   // thread-instructions that the team knows of
+  std::uint64_t told = 0;                        // thread-instructions that the team or somebody outside knows of
   std::uint64_t clock = 0;                       // warp instructions so far: what %clock reads
   std::uint64_t instruction_limit = 0;           // of this launch; 0: none
   double seconds_limit = 0;

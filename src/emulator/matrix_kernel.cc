@@ -8,20 +8,24 @@
 
 namespace kforge::emulator {
 
-MatrixTile tile_beside(const MatrixTile& first, std::uint32_t index) {
-  MatrixTile tile = first;
-  tile.b += index * std::max(1u, first.k / (4 * elements_per_register(first.b_type)));
-  tile.c += index * first.halves * (first.c_is_half ? 1 : 2);
-  tile.d += index * first.halves * (first.d_is_half ? 1 : 2);
-  return tile;
-}
+TileStep::TileStep(const MatrixTile& tile)
+    : b_(std::max(1u, tile.k / (4 * elements_per_register(tile.b_type)))), c_(tile.halves * (tile.c_is_half ? 1 : 2)), d_(tile.halves * (tile.d_is_half ? 1 : 2)) {}
 
 void multiply_tiles(const MatrixTile& first, std::uint32_t tiles) {
-  for (std::uint32_t done = 0; done < tiles; ++done) {
-    if (has_avx512()) done += avx512::multiply_tiles(tile_beside(first, done), tiles - done);
-    if (done == tiles) return;
-    const MatrixTile tile = tile_beside(first, done);
+  const bool asks = has_avx512() && avx512::knows(first);
+  std::uint32_t done = asks ? avx512::multiply_tiles(first, tiles) : 0;
+  if (done == tiles) return;
+  const TileStep step(first);
+  MatrixTile tile = first;
+  for (;;) {
+    for (std::uint32_t i = 0; i < done; ++i) step.advance(tile);
+    // This one has values that the wide way does not know; the next one may have others.
     has_avx2() ? avx2::multiply_tile(tile) : baseline::multiply_tile(tile);
+    tiles -= done + 1;
+    if (tiles == 0) return;
+    step.advance(tile);
+    done = asks ? avx512::multiply_tiles(tile, tiles) : 0;
+    if (done == tiles) return;
   }
 }
 

@@ -31,8 +31,15 @@ inline constexpr std::int32_t kModerateLeast = 0x2d800000, kModerateSpan = 0x2b0
 
 // `tiles` with one A side by side, with what this machine does best: the registers of B, C and D of each follow those of the one before.
 void multiply_tiles(const MatrixTile& first, std::uint32_t tiles);
-// The tile `index` places on.
-MatrixTile tile_beside(const MatrixTile& first, std::uint32_t index);
+// Goes from tile to tile: how many registers each has is worked out once.
+class TileStep {
+ public:
+  explicit TileStep(const MatrixTile& tile);
+  void advance(MatrixTile& tile) const { tile.b += b_, tile.c += c_, tile.d += d_; }
+
+ private:
+  std::uint32_t b_, c_, d_;   // registers of a tile
+};
 
 namespace baseline {
 void multiply_tile(const MatrixTile& tile);

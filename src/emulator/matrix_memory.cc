@@ -2,8 +2,10 @@
 // that it gets itself when nothing is transposed. So sectors, banks, races and unwritten bytes are those of such a load.
 #include "emulator/matrix_memory.h"
 
+#include "emulator/fragment_wide.h"
 #include "emulator/lane_access.h"
 #include "emulator/matrix_shape.h"
+#include "emulator/matrix_wide.h"
 #include "emulator/uninitialised.h"
 
 namespace kforge::emulator {
@@ -109,7 +111,7 @@ struct Tiling {
   std::uint32_t register_bytes() const { return type == Type::f64 ? 8 : 4; }
 };
 
-Tiling tiling_of(const Op& op, Exec exec) {
+[[gnu::always_inline]] inline Tiling tiling_of(const Op& op, Exec exec) {
   const ptx::Instruction& in = *op.source;
   Tiling t;
   if (exec == Exec::wmma_load) t.which = static_cast<Fragment>(op.wide >> 1);
@@ -189,13 +191,14 @@ struct Straight {
 
 template <class T>
 bool is_uniform(const std::byte* slot) {
+  if (has_avx512()) return avx512::is_uniform(slot, sizeof(T));
   T first, different{};
   std::memcpy(&first, slot, sizeof first);
   for (std::uint32_t i = 0; i < 32; ++i) different |= get<T>(slot, i) ^ first;
   return different == 0;
 }
 
-Straight straight_of(const Warp& w, const Op& op, const Tiling& t, Direction direction) {
+[[gnu::always_inline]] inline Straight straight_of(const Warp& w, const Op& op, const Tiling& t, Direction direction) {
   const bool is_wide = (op.flags & 1) != 0, has_stride = op.source->operands.size() > 2;
   const std::byte* base = w.at(op.r[0]);
   if (!t.together || t.element_bits < 8 || !(is_wide ? is_uniform<std::uint64_t>(base) : is_uniform<std::uint32_t>(base))) return {};
@@ -204,7 +207,7 @@ Straight straight_of(const Warp& w, const Op& op, const Tiling& t, Direction dir
   const std::uint64_t element = t.element_bits / 8, stride = element * (has_stride ? get<std::uint32_t>(w.at(op.r[2]), 0) : natural_stride(t));
   const std::uint64_t rows = t.which == Fragment::b ? t.shape.k : t.shape.m, columns = t.which == Fragment::a ? t.shape.k : t.shape.n;
   const std::uint64_t bytes = element + stride * ((t.by_rows ? rows : columns) - 1) + element * ((t.by_rows ? columns : rows) - 1);
-  if (first % t.register_bytes() != 0 || stride % t.register_bytes() != 0) return {};
+  if (((first | stride) & (t.register_bytes() - 1)) != 0 || bytes >> 31 != 0) return {};
   Straight found{nullptr, t.by_rows ? stride : element, t.by_rows ? element : stride};
   const ptx::Space space = op.source->mods.space;
   const bool in_window = space != ptx::Space::shared && space != ptx::Space::global && space_of(first) == ptx::Space::shared;
@@ -219,34 +222,31 @@ Straight straight_of(const Warp& w, const Op& op, const Tiling& t, Direction dir
   return found;
 }
 
-// The four lanes of each row or column of every register, one after the other: body(register's slot, first lane, place, lane's step, bytes).
+// Every register: body(its slot, the place of lane 0, from one row or column to the next, from one lane of it to the next).
 template <class Body>
 void walk_straight(Warp& w, const Op& op, const Tiling& t, const Straight& from, Body&& body) {
-  const std::uint32_t once = std::max(1u, fragment_registers(t.which, t.shape, t.type));
+  const std::uint32_t once = t.registers == 1 ? 1 : std::max(1u, fragment_registers(t.which, t.shape, t.type));
   const std::uint64_t group = t.which == Fragment::b ? from.column : from.row, lane = (t.which == Fragment::b ? from.row : from.column) * (t.which == Fragment::c ? 2 : t.elements);
   for (std::uint32_t j = 0; j < t.registers; ++j) {
-    const FragmentPlace place = fragment_place(t.which, t.shape, t.type, j % once, 0);
+    const FragmentPlace place = once == 1 ? FragmentPlace{} : fragment_place(t.which, t.shape, t.type, j % once, 0);
     std::byte* start = from.data + place.row * from.row + place.column * from.column;
-    std::byte* slot = w.at(op.list[j]);
-    for (std::uint32_t g = 0; g < 8; ++g) body(slot + std::size_t{4} * g * t.register_bytes(), start + g * group, lane);
+    body(w.at(op.list[j]), start, group, lane);
   }
 }
 
 template <class T>
 void load_straight(Warp& w, const Op& op, const Tiling& t, const Straight& from) {
-  walk_straight(w, op, t, from, [](std::byte* slot, const std::byte* place, std::uint64_t lane) {
-    if (lane == sizeof(T)) std::memcpy(slot, place, 4 * sizeof(T));
-    else
-      for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(slot + i * sizeof(T), place + i * lane, sizeof(T));
+  walk_straight(w, op, t, from, [](std::byte* slot, const std::byte* start, std::uint64_t group, std::uint64_t lane) {
+    if (has_avx512()) return avx512::load_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
+    for (std::uint64_t i = 0; i < 32; ++i) std::memcpy(slot + i * sizeof(T), start + i / 4 * group + i % 4 * lane, sizeof(T));
   });
 }
 
 template <class T>
 void store_straight(Warp& w, const Op& op, const Tiling& t, const Straight& to) {
-  walk_straight(w, op, t, to, [](const std::byte* slot, std::byte* place, std::uint64_t lane) {
-    if (lane == sizeof(T)) std::memcpy(place, slot, 4 * sizeof(T));
-    else
-      for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(place + i * lane, slot + i * sizeof(T), sizeof(T));
+  walk_straight(w, op, t, to, [](const std::byte* slot, std::byte* start, std::uint64_t group, std::uint64_t lane) {
+    if (has_avx512()) return avx512::store_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
+    for (std::uint64_t i = 0; i < 32; ++i) std::memcpy(start + i / 4 * group + i % 4 * lane, slot + i * sizeof(T), sizeof(T));
   });
 }
 

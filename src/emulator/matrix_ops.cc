@@ -11,6 +11,7 @@
 #include "emulator/matrix_memory.h"
 #include "emulator/matrix_shape.h"
 #include "emulator/matrix_sparse.h"
+#include "emulator/matrix_wide.h"
 #include "emulator/registers.h"
 #include "emulator/uninitialised.h"
 #include "hardware/data_sheet.h"
@@ -103,8 +104,10 @@ void propagate_everything(Warp& w, const Op& op, std::uint32_t mask) {
 
 // ---- mma -----------------------------------------------------------------------------------------------------------
 
+// `kOneTile`: 8 or 16 rows by 8 columns, which read all that they read before they write.
+template <bool kOneTile>
 Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
-  if (!gather_warp(w, op, mask)) return Flow::regroup;
+  if (mask != kFullMask && !gather_warp(w, op, mask)) return Flow::regroup;
   const ptx::Instruction& in = *op.source;
   const MatrixShape shape = MatrixShape::unpack(op.target);
   const Types types = types_of(in);
@@ -120,11 +123,18 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
   tile.satfinite = in.mods.satfinite;
   if (types.a == Type::b1) tile.and_popc = in.mods.atom_op == ptx::AtomOp::and_ || in.mods.bool_op == ptx::BoolOp::and_ || has_word(in.mods.text, "and");
   tile.rounding = in.mods.rounding;
-  tile.model = tensor_model(w.launch->sheet->sm(), types.a);
+  if (types.a != Type::f64) tile.model = tensor_model(w.launch->sheet->sm(), types.a);
   const std::byte* registers[64];
   for (std::uint32_t i = 0; i < op.list_count; ++i) registers[i] = w.at(op.list[i]);
   const std::uint32_t count_d = op.bytes, count_a = op.wide, count_b = op.flags;
   const std::byte* const *a = registers + count_d, *const *b = a + count_a, *const *c = b + count_b;
+  if constexpr (kOneTile) {
+    std::byte* d[16];
+    for (std::uint32_t i = 0; i < count_d; ++i) d[i] = w.at(op.list[i]);
+    tile.a = a, tile.b = b, tile.c = c, tile.d = d;
+    multiply_tiles(tile, 1);
+    return Flow::next;
+  }
   const std::uint32_t chunks = std::max(1u, shape.k / (4 * elements_per_register(types.a)));
   const std::uint32_t per_c = tile.halves * 2 / elements_per_register(types.c), per_d = tile.halves * 2 / elements_per_register(types.d);
   const std::uint32_t across = shape.n / 8, down = shape.m <= 16 ? 1 : shape.m / 16;
@@ -145,6 +155,23 @@ Flow run_mma(Warp& w, const Op& op, std::uint32_t mask) {
   }
   for (std::uint32_t i = 0; waits && i < count_d; ++i) std::memcpy(w.at(op.list[i]), results[i], slot_bytes);
   return Flow::next;
+}
+
+// f64 where the machine has registers for it: all but NaN results, other roundings and parts of warps.
+Flow run_mma_doubles(Warp& w, const Op& op, std::uint32_t mask) {
+  if (mask != kFullMask || w.tainted) return run_mma<true>(w, op, mask);
+  MatrixTile tile;
+  const MatrixShape shape = MatrixShape::unpack(op.target);
+  tile.halves = shape.m / 8;
+  tile.k = shape.k;
+  tile.rounding = op.source->mods.rounding;
+  const std::byte* read[24];
+  std::byte* d[4];
+  const std::uint32_t count_d = op.bytes;
+  for (std::uint32_t i = 0; i < count_d; ++i) d[i] = w.at(op.list[i]);
+  for (std::uint32_t i = count_d; i < op.list_count; ++i) read[i - count_d] = w.at(op.list[i]);
+  tile.a = read, tile.b = read + op.wide, tile.c = read + op.wide + op.flags, tile.d = d;
+  return avx512::multiply_doubles(tile) ? Flow::next : run_mma<true>(w, op, mask);
 }
 
 // The old m8n8k4 of f16: four products of 8 x 8 x 4, each by two groups of four lanes (9.7.14.5.1).
@@ -224,7 +251,8 @@ Handlers select_matrix(const ptx::Instruction& in, Exec exec) {
   if (shape.k == 0) return {};
   if (exec == Exec::mma && is_sparse(in)) return same(sparse_mma_handler());
   const bool quads = exec == Exec::mma && shape.m == 8 && shape.k == 4 && in.type2 == Type::f16;
-  return same(quads ? &run_mma_quads : &run_mma);
+  const bool doubles = in.type == Type::f64 && shape.n == 8 && shape.m <= 16 && has_avx512();
+  return same(quads ? &run_mma_quads : doubles ? &run_mma_doubles : shape.n == 8 && shape.m <= 16 ? &run_mma<true> : &run_mma<false>);
 }
 
 }  // namespace kforge::emulator

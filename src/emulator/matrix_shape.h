@@ -29,7 +29,9 @@ bool has_word(std::string_view text, std::string_view word);
 
 // Elements of a fragment's register: of A, B, and of f16 C.
 inline std::uint32_t elements_per_register(ptx::Type type) {
-  const std::uint32_t bits = type == ptx::Type::tf32 ? 32 : ptx::size_bits(type);
+  if (type == ptx::Type::tf32 || type == ptx::Type::f32 || type == ptx::Type::f64) return 1;
+  if (type == ptx::Type::f16 || type == ptx::Type::bf16) return 2;
+  const std::uint32_t bits = ptx::size_bits(type);
   return bits >= 32 ? 1 : 32 / bits;
 }
 

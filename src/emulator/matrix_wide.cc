@@ -151,18 +151,45 @@ bool add_whole_numbers(const MatrixTile& tile, Floats& x, const Extent& a) {
   return true;
 }
 
-// Values that are neither 0 nor of a size that exponents of 8 bits have room for: see is_moderate in matrix_kernel.inc.
-inline __mmask16 immoderate(__m512 x) {
-  const __m512i size = magnitude(x);
-  return static_cast<__mmask16>(_mm512_cmpge_epu32_mask(_mm512_sub_epi32(size, _mm512_set1_epi32(kModerateLeast)), _mm512_set1_epi32(kModerateSpan)) & _mm512_test_epi32_mask(size, size));
-}
+// Of magnitudes, as far as they are not 0: how far above the least moderate one the furthest lies, those below it being far above. See
+// is_moderate in matrix_kernel.inc.
+struct Span {
+  __m512i most;
+  inline Span() : most(_mm512_setzero_si512()) {}   // written out, as Extent's
+  inline void add(__m512 x) {
+    const __m512i size = magnitude(x);
+    most = _mm512_max_epu32(most, _mm512_maskz_sub_epi32(_mm512_test_epi32_mask(size, size), size, _mm512_set1_epi32(kModerateLeast)));
+  }
+  inline bool is_moderate() const { return _mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(kModerateSpan)) == 0; }
+};
 
-// Exponent fields, at least the smallest normal one; of 0 one that no sum of two can win with.
+// The same of pairs of 16 bits; every finite f16 is moderate.
+struct PairSpan {
+  __m512i most;
+  inline PairSpan() : most(_mm512_setzero_si512()) {}
+  inline void add(Type type, __m512i bits) {
+    const __m512i size = _mm512_and_si512(bits, _mm512_set1_epi16(0x7fff));
+    most = _mm512_max_epu16(most, type == Type::f16 ? size : _mm512_maskz_sub_epi16(_mm512_test_epi16_mask(size, size), size, _mm512_set1_epi16(kModerateLeast >> 16)));
+  }
+  inline bool is_moderate(Type type) const {
+    return _mm512_cmpge_epu16_mask(most, _mm512_set1_epi16(type == Type::f16 ? 0x7c00 : kModerateSpan >> 16)) == 0;
+  }
+};
+
+constexpr short kNoExponent = -2000;   // of 0: no sum of two can win with it
+
+// Exponent fields as of f32, at least the smallest normal one.
 inline __m512i exponents(__m512 x, int smallest) {
   const __m512i size = magnitude(x), field = _mm512_max_epi32(_mm512_srli_epi32(size, 23), _mm512_set1_epi32(smallest + 127));
-  return _mm512_mask_blend_epi32(_mm512_test_epi32_mask(size, size), _mm512_set1_epi32(-2000), field);
+  return _mm512_mask_blend_epi32(_mm512_test_epi32_mask(size, size), _mm512_set1_epi32(kNoExponent), field);
 }
 inline __m512i pair_up(__m512i first, __m512i second) { return _mm512_or_si512(_mm512_and_si512(first, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(second, 16)); }
+// Of a register of f16 or bf16.
+inline __m512i pair_exponents(Type type, __m512i bits) {
+  const __m512i size = _mm512_and_si512(bits, _mm512_set1_epi16(0x7fff)), one = _mm512_set1_epi16(1);
+  const __m512i field = type == Type::f16 ? _mm512_add_epi16(_mm512_max_epi16(_mm512_srli_epi16(size, 10), one), _mm512_set1_epi16(112)) : _mm512_max_epi16(_mm512_srli_epi16(size, 7), one);
+  return _mm512_mask_blend_epi16(_mm512_test_epi16_mask(size, size), _mm512_set1_epi16(kNoExponent), field);
+}
 
 struct Exponents {   // of two elements a lane, 16 bits each
   bool has_rows = false, rows_are_moderate = false;
@@ -186,66 +213,108 @@ inline __m512 to_float(__m512i first, __m512i second, bool odd) {
   return _mm512_mask_add_ps(result, large, result, result);
 }
 
-// One block of one row group, its even or odd columns.
-inline __m512 add_block(const MatrixTile& tile, const Floats& x, const Exponents& power, std::size_t first, std::size_t g, std::size_t odd) {
+// One block of one row group, its even and its odd columns side by side: neither waits for the other's results.
+template <std::size_t kPanels>
+inline void add_block(const MatrixTile& tile, Floats& x, const Exponents& power, std::size_t first, std::size_t g) {
   constexpr int kLeastSum = 254 - 100;   // of a product 0; exponents of sums are those of floats with twice the bias
-  const __m512 c = x.c[g][odd];
-  __m512i pairs = _mm512_set1_epi32(0);
-  for (std::size_t p = first; p < first + x.panels_in_block; ++p)
-    with_each<4>([&](auto lane) { pairs = _mm512_max_epi16(pairs, _mm512_add_epi16(of_lane<lane>(power.a[p][g]), power.columns[p][lane][odd])); });
-  __m512i top = _mm512_max_epi32(_mm512_srli_epi32(pairs, 16), _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff)));
-  top = _mm512_max_epi32(top, _mm512_add_epi32(_mm512_srli_epi32(magnitude(c), 23), _mm512_set1_epi32(127)));
-  top = _mm512_max_epi32(top, _mm512_set1_epi32(kLeastSum));
-  const __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(_mm512_set1_epi32(tile.model.fraction + 254 + 127), top), 23));
-  const __m512 unit = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(top, _mm512_set1_epi32(tile.model.fraction + 127)), 23));
-  __m512i sums[2] = {_mm512_cvttps_epi32(_mm512_mul_ps(c, scale)), _mm512_setzero_si512()};
-  for (std::size_t p = first; p < first + x.panels_in_block; ++p)
-    with_each<4>([&](auto lane) {
-      for (std::size_t e = 0; e < 2; ++e) {
-        const __m512 product = _mm512_mul_ps(of_lane<lane>(x.a[p][e][g]), x.columns[p][lane][e][odd]);   // exact
-        sums[p - first] = _mm512_add_epi32(sums[p - first], _mm512_cvttps_epi32(_mm512_mul_ps(product, scale)));
-      }
-    });
-  return _mm512_mul_ps(to_float(sums[0], sums[1], tile.d_is_half), unit);
+  __m512i pairs[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  with_each<4 * kPanels>([&](auto step) {
+    const std::size_t p = first + step / 4;
+    const __m512i row = of_lane<step % 4>(power.a[p][g]);
+    for (std::size_t odd = 0; odd < 2; ++odd) pairs[odd] = _mm512_max_epi16(pairs[odd], _mm512_add_epi16(row, power.columns[p][step % 4][odd]));
+  });
+  __m512 scale[2], unit[2];
+  __m512i sums[2][2];
+  for (std::size_t odd = 0; odd < 2; ++odd) {
+    __m512i top = _mm512_max_epi32(_mm512_srli_epi32(pairs[odd], 16), _mm512_and_si512(pairs[odd], _mm512_set1_epi32(0xffff)));
+    top = _mm512_max_epi32(top, _mm512_add_epi32(_mm512_srli_epi32(magnitude(x.c[g][odd]), 23), _mm512_set1_epi32(127)));
+    top = _mm512_max_epi32(top, _mm512_set1_epi32(kLeastSum));
+    scale[odd] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(_mm512_set1_epi32(tile.model.fraction + 254 + 127), top), 23));
+    unit[odd] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(top, _mm512_set1_epi32(tile.model.fraction + 127)), 23));
+    sums[odd][0] = _mm512_cvttps_epi32(_mm512_mul_ps(x.c[g][odd], scale[odd]));
+    sums[odd][1] = _mm512_setzero_si512();
+  }
+  with_each<8 * kPanels>([&](auto step) {
+    constexpr std::size_t kPanel = step / 8, kLane = step / 2 % 4, kElement = step % 2;
+    const __m512 row = of_lane<kLane>(x.a[first + kPanel][kElement][g]);
+    for (std::size_t odd = 0; odd < 2; ++odd) {
+      const __m512 product = _mm512_mul_ps(row, x.columns[first + kPanel][kLane][kElement][odd]);   // exact
+      sums[odd][kPanel] = _mm512_add_epi32(sums[odd][kPanel], _mm512_cvttps_epi32(_mm512_mul_ps(product, scale[odd])));
+    }
+  });
+  // Halves below 2^30 have a sum of 32 bits.
+  const __m512i sizes = _mm512_or_si512(_mm512_or_si512(_mm512_abs_epi32(sums[0][0]), _mm512_abs_epi32(sums[0][1])), _mm512_or_si512(_mm512_abs_epi32(sums[1][0]), _mm512_abs_epi32(sums[1][1])));
+  const bool is_short = !tile.d_is_half && _mm512_test_epi32_mask(sizes, _mm512_set1_epi32(-(1 << 30))) == 0;
+  for (std::size_t odd = 0; odd < 2; ++odd) {
+    const __m512 sum = is_short ? _mm512_cvt_roundepi32_ps(_mm512_add_epi32(sums[odd][0], sums[odd][1]), kTowardsZero) : to_float(sums[odd][0], sums[odd][1], tile.d_is_half);
+    x.c[g][odd] = _mm512_mul_ps(sum, unit[odd]);
+  }
 }
 
 void take_rows(const MatrixTile& tile, const Floats& x, Exponents& power) {
+  power.has_rows = true;
+  if (tile.a_type != Type::tf32) {
+    PairSpan span;
+    for (std::size_t p = 0; p < x.panels; ++p)
+      for (std::size_t g = 0; g < x.groups; ++g) {
+        const __m512i bits = load(tile.a[tile.halves * p + g / 2], g % 2);
+        span.add(tile.a_type, bits);
+        power.a[p][g] = pair_exponents(tile.a_type, bits);
+      }
+    power.rows_are_moderate = span.is_moderate(tile.a_type);
+    return;
+  }
   const int smallest = smallest_exponent(tile.a_type);
-  __mmask16 outside = 0;
+  Span span;
   for (std::size_t p = 0; p < x.panels; ++p)
     for (std::size_t g = 0; g < x.groups; ++g) {
-      outside = static_cast<__mmask16>(outside | immoderate(x.a[p][0][g]) | immoderate(x.a[p][1][g]));
+      span.add(x.a[p][0][g]);
+      span.add(x.a[p][1][g]);
       power.a[p][g] = pair_up(exponents(x.a[p][0][g], smallest), exponents(x.a[p][1][g], smallest));
     }
-  power.has_rows = true;
-  power.rows_are_moderate = outside == 0;
+  power.rows_are_moderate = span.is_moderate();
+}
+
+// Whether B's values are moderate; their exponents.
+bool take_columns(const MatrixTile& tile, const Floats& x, Exponents& power) {
+  const int smallest = smallest_exponent(tile.b_type);
+  const bool is_paired = tile.b_type != Type::tf32;
+  Span span;
+  PairSpan pairs;
+  for (std::size_t p = 0; p < x.panels; ++p) {
+    __m512i b[2];
+    for (std::size_t part = 0; part < 2; ++part) {
+      if (is_paired) {
+        const __m512i bits = load(tile.b[p], part);
+        pairs.add(tile.b_type, bits);
+        b[part] = pair_exponents(tile.b_type, bits);
+        continue;
+      }
+      span.add(x.b[p][0][part]);
+      span.add(x.b[p][1][part]);
+      b[part] = pair_up(exponents(x.b[p][0][part], smallest), exponents(x.b[p][1][part], smallest));
+    }
+    for (int lane = 0; lane < 4; ++lane)
+      for (int odd = 0; odd < 2; ++odd) power.columns[p][lane][odd] = _mm512_permutex2var_epi32(b[0], columns_of(lane, odd), b[1]);
+  }
+  return is_paired ? pairs.is_moderate(tile.b_type) : span.is_moderate();
 }
 
 bool add_fractions(const MatrixTile& tile, Floats& x, Exponents& power) {
   if (!power.has_rows) take_rows(tile, x, power);
-  if (!power.rows_are_moderate) return false;
-  __mmask16 outside = 0;
-  for (std::size_t p = 0; p < x.panels; ++p)
-    for (std::size_t e = 0; e < 2; ++e)
-      for (std::size_t part = 0; part < 2; ++part) outside = static_cast<__mmask16>(outside | immoderate(x.b[p][e][part]));
+  if (!power.rows_are_moderate || !take_columns(tile, x, power)) return false;
+  Span accumulators;
   for (std::size_t g = 0; g < x.groups; ++g)
-    for (std::size_t odd = 0; odd < 2; ++odd) outside = static_cast<__mmask16>(outside | immoderate(x.c[g][odd]));
-  if (outside != 0) return false;
-  const int smallest = smallest_exponent(tile.b_type);
-  for (std::size_t p = 0; p < x.panels; ++p) {
-    __m512i b[2];
-    for (std::size_t part = 0; part < 2; ++part) b[part] = pair_up(exponents(x.b[p][0][part], smallest), exponents(x.b[p][1][part], smallest));
-    for (int lane = 0; lane < 4; ++lane)
-      for (int odd = 0; odd < 2; ++odd) power.columns[p][lane][odd] = _mm512_permutex2var_epi32(b[0], columns_of(lane, odd), b[1]);
-  }
-  for (std::size_t first = 0; first < x.panels; first += x.panels_in_block)
+    for (std::size_t odd = 0; odd < 2; ++odd) accumulators.add(x.c[g][odd]);
+  if (!accumulators.is_moderate()) return false;
+  for (std::size_t first = 0; first < x.panels; first += x.panels_in_block) {
+    for (std::size_t g = 0; g < x.groups; ++g) x.panels_in_block == 2 ? add_block<2>(tile, x, power, first, g) : add_block<1>(tile, x, power, first, g);
+    if (!tile.d_is_half) continue;
+    Span halves;
     for (std::size_t g = 0; g < x.groups; ++g)
-      for (std::size_t odd = 0; odd < 2; ++odd) {
-        x.c[g][odd] = add_block(tile, x, power, first, g, odd);
-        if (!tile.d_is_half) continue;
-        x.c[g][odd] = as_half(x.c[g][odd]);
-        if (immoderate(x.c[g][odd]) != 0 && first + x.panels_in_block < x.panels) return false;   // an infinity goes into the next block
-      }
+      for (std::size_t odd = 0; odd < 2; ++odd) halves.add(x.c[g][odd] = as_half(x.c[g][odd]));
+    if (first + x.panels_in_block < x.panels && !halves.is_moderate()) return false;   // an infinity goes into the next block
+  }
   return true;
 }
 
@@ -257,12 +326,13 @@ std::uint32_t multiply_floats(const MatrixTile& first, std::uint32_t tiles) {
   if (first.k % 8 != 0 || x.panels > kMostPanels || x.panels_in_block == 0 || first.model.fraction < 23 || (first.d_is_half && first.satfinite)) return 0;
   read_rows(first, x);
   Extent rows;
-  for (std::size_t p = 0; p < x.panels; ++p)
+  for (std::size_t p = 0; p < x.panels && rows.fractions == 0; ++p)   // of fractions the first one says enough
     for (std::size_t e = 0; e < 2; ++e)
       for (std::size_t g = 0; g < x.groups; ++g) rows.add(x.a[p][e][g]);
   Exponents power;
-  for (std::uint32_t index = 0; index < tiles; ++index) {
-    const MatrixTile tile = tile_beside(first, index);
+  const TileStep step(first);
+  MatrixTile tile = first;
+  for (std::uint32_t index = 0; index < tiles; ++index, step.advance(tile)) {
     read_columns(tile, x);
     const bool whole = rows.is_small_and_whole() && add_whole_numbers(tile, x, rows);
     if (!whole && !add_fractions(tile, x, power)) return index;
@@ -316,49 +386,70 @@ bool multiply_bytes(const MatrixTile& tile) {
 
 // ---- f64 ---------------------------------------------------------------------------------------------------------------
 
-// 8 lanes are 2 rows by 4 lanes of a row.
-constexpr std::size_t kMostPairs = 8;
 inline __m512d load_doubles(const std::byte* slot, std::size_t part) { return _mm512_loadu_pd(slot + 64 * part); }
 
-bool multiply_doubles(const MatrixTile& tile) {
-  if (tile.rounding != ptx::Rounding::rn && tile.rounding != ptx::Rounding::none) return false;
-  const std::size_t pairs = 4 * tile.halves, chunks = tile.k / 4;
-  __m512d sum[kMostPairs][2];
-  for (std::size_t g = 0; g < pairs; ++g)
+// 8 lanes are 2 rows by 4 lanes of a row.
+template <std::size_t kHalves, std::size_t kChunks>
+bool doubles(const MatrixTile& tile) {
+  constexpr std::size_t kPairs = 4 * kHalves;
+  __m512d sum[kPairs][2];
+  for (std::size_t g = 0; g < kPairs; ++g)
     for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = load_doubles(tile.c[2 * (g / 4) + odd], g % 4);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    __m512d b[4];
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+    __m512d a[kPairs], b[4];
+    for (std::size_t g = 0; g < kPairs; ++g) a[g] = load_doubles(tile.a[kHalves * chunk + g / 4], g % 4);
     for (std::size_t part = 0; part < 4; ++part) b[part] = load_doubles(tile.b[chunk], part);
+    // 128 bits are two neighbouring parts' element along K: 0 (or 1) of their first columns, 2 (3) of those, 0 (1) and 2 (3) of their second ones.
+    const __m512d two[4] = {_mm512_unpacklo_pd(b[0], b[1]), _mm512_unpackhi_pd(b[0], b[1]), _mm512_unpacklo_pd(b[2], b[3]), _mm512_unpackhi_pd(b[2], b[3])};
     with_each<4>([&](auto lane) {
       __m512d columns[2];
       for (int odd = 0; odd < 2; ++odd) {
-        const __m512i places = _mm512_add_epi64(_mm512_set_epi64(8, 0, 8, 0, 8, 0, 8, 0), _mm512_set1_epi64(4 * odd + lane));
-        columns[odd] = _mm512_mask_blend_pd(0xcc, _mm512_permutex2var_pd(b[0], places, b[1]), _mm512_permutex2var_pd(b[2], places, b[3]));
+        const int at = 2 * (lane / 2) + 4 * odd;
+        const __m512i places = _mm512_add_epi64(_mm512_set_epi64(9, 8, 1, 0, 9, 8, 1, 0), _mm512_set1_epi64(at));
+        columns[odd] = _mm512_permutex2var_pd(two[lane % 2], places, two[2 + lane % 2]);
       }
-      for (std::size_t g = 0; g < pairs; ++g) {
-        const __m512d row = _mm512_permutex_pd(load_doubles(tile.a[tile.halves * chunk + g / 4], g % 4), decltype(lane)::value * 0x55);
+      for (std::size_t g = 0; g < kPairs; ++g) {
+        const __m512d row = _mm512_permutex_pd(a[g], decltype(lane)::value * 0x55);
         for (std::size_t odd = 0; odd < 2; ++odd) sum[g][odd] = _mm512_fmadd_pd(row, columns[odd], sum[g][odd]);
       }
     });
   }
   __mmask8 nan = 0;
-  for (std::size_t g = 0; g < pairs; ++g)
-    for (std::size_t odd = 0; odd < 2; ++odd) nan = static_cast<__mmask8>(nan | _mm512_cmp_pd_mask(sum[g][odd], sum[g][odd], _CMP_UNORD_Q));
+  for (std::size_t g = 0; g < kPairs; ++g) nan = static_cast<__mmask8>(nan | _mm512_cmp_pd_mask(sum[g][0], sum[g][1], _CMP_UNORD_Q));
   if (nan != 0) return false;
-  for (std::size_t g = 0; g < pairs; ++g)
+  for (std::size_t g = 0; g < kPairs; ++g)
     for (std::size_t odd = 0; odd < 2; ++odd) _mm512_mask_storeu_pd(tile.d[2 * (g / 4) + odd] + 64 * (g % 4), static_cast<__mmask8>(tile.written >> 8 * (g % 4)), sum[g][odd]);
   return true;
 }
 
+template <std::size_t kHalves>
+bool doubles_of_depth(const MatrixTile& tile) {
+  return tile.k == 4 ? doubles<kHalves, 1>(tile) : tile.k == 8 ? doubles<kHalves, 2>(tile) : tile.k == 16 && doubles<kHalves, 4>(tile);
+}
+
 }  // namespace
 
+bool multiply_doubles(const MatrixTile& tile) {
+  if (tile.rounding != ptx::Rounding::rn && tile.rounding != ptx::Rounding::none) return false;
+  return tile.halves == 1 ? doubles_of_depth<1>(tile) : doubles_of_depth<2>(tile);
+}
+
+bool knows(const MatrixTile& tile) {
+  const bool bytes = (tile.a_type == Type::s8 || tile.a_type == Type::u8) && tile.k % 16 == 0;
+  return bytes || tile.a_type == Type::f16 || tile.a_type == Type::bf16 || tile.a_type == Type::tf32 || tile.a_type == Type::f64;
+}
+
 std::uint32_t multiply_tiles(const MatrixTile& first, std::uint32_t tiles) {
+  if (!knows(first)) return 0;
   if (first.a_type == Type::f16 || first.a_type == Type::bf16 || first.a_type == Type::tf32) return multiply_floats(first, tiles);
-  const bool bytes = (first.a_type == Type::s8 || first.a_type == Type::u8) && first.k % 16 == 0;
-  if (!bytes && first.a_type != Type::f64) return 0;
-  std::uint32_t done = 0;
-  while (done < tiles && (bytes ? multiply_bytes(tile_beside(first, done)) : multiply_doubles(tile_beside(first, done)))) ++done;
-  return done;
+  const bool bytes = first.a_type != Type::f64;
+  const auto multiply = bytes ? &multiply_bytes : &multiply_doubles;
+  if (tiles == 1) return multiply(first) ? 1 : 0;
+  const TileStep step(first);
+  MatrixTile tile = first;
+  for (std::uint32_t done = 0; done < tiles; ++done, step.advance(tile))
+    if (!multiply(tile)) return done;
+  return tiles;
 }
 
 }  // namespace kforge::emulator::avx512

@@ -11,9 +11,13 @@ namespace kforge::emulator {
 bool has_avx512();
 
 namespace avx512 {
+// Whether it multiplies such types at all.
+bool knows(const MatrixTile& tile);
 // How many of `tiles` with one A are done, up to the first whose types, blocks or values this way does not know. It knows f16 and bf16 in
 // blocks of 8 or 16, tf32 in blocks of 8, with values of moderate size; 8-bit integers; f64 rounded to nearest without NaN results.
 std::uint32_t multiply_tiles(const MatrixTile& first, std::uint32_t tiles);
+// One of f64. False: nothing was written.
+bool multiply_doubles(const MatrixTile& tile);
 }  // namespace avx512
 
 }  // namespace kforge::emulator

@@ -125,5 +125,17 @@ TEST(MatrixWide, GivesTheBitsOfTheOtherWays) {
         }
 }
 
+TEST(MatrixWide, IsAskedForTypesThatItKnowsOnly) {
+  MatrixTile tile{};
+  for (const Case& one : kCases) {
+    tile.a_type = one.a, tile.k = one.k;
+    EXPECT_TRUE(avx512::knows(tile)) << ptx::name(one.a);
+  }
+  for (const Type type : {Type::e4m3, Type::e5m2, Type::b1, Type::u4, Type::s4}) {
+    tile.a_type = type, tile.k = 32;
+    EXPECT_FALSE(avx512::knows(tile)) << ptx::name(type);
+  }
+}
+
 }  // namespace
 }  // namespace kforge::emulator

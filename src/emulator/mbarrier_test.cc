@@ -50,6 +50,17 @@ const std::string kInit = "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\nmbarrier.i
 const std::string kStore = "mov.u32 %r2, data;\nmad.lo.u32 %r3, %r1, 4, %r2;\nld.global.u32 %r4, [%rd3];\nst.shared.u32 [%r3], %r4;\n";
 const std::string kRead = "xor.b32 %r5, %r1, 63;\nmad.lo.u32 %r6, %r5, 4, %r2;\nld.shared.u32 %r7, [%r6];\nst.global.u32 [%rd4], %r7;\n";
 
+// Each warp writes its words again after it has read the other's. An arrival of the next phase that has come already orders nothing for who waits for this one.
+TEST(Mbarrier, AWaitForAPhaseIsNotOrderedAfterArrivalsOfTheNext) {
+  const std::string start = kInit + kStore + "mbarrier.arrive.shared::cta.b64 %rd5, [bar];\nWAIT:\nmbarrier.try_wait.shared::cta.b64 %p2, [bar], %rd5;\n@!%p2 bra WAIT;\n" + kRead;
+  const std::string over = "st.shared.u32 [%r3], %r1;\n", arrive = "mbarrier.arrive.shared::cta.b64 %rd6, [bar];\n";
+  const auto races = [](const Outcome& outcome) {
+    return std::count_if(outcome.violations.begin(), outcome.violations.end(), [](const auto& v) { return v.contract == "safety.races" && !v.advice; });
+  };
+  EXPECT_GT(races(run(start + over + arrive, 64)), 0);
+  EXPECT_EQ(races(run(start + arrive + "AGAIN:\nmbarrier.try_wait.shared::cta.b64 %p2, [bar], %rd6;\n@!%p2 bra AGAIN;\n" + over, 64)), 0);
+}
+
 // Every thread stores, arrives, waits, and reads what a thread of the other warp stored.
 TEST(Mbarrier, AWaitForThePhaseOrdersWhatArrivalsPublished) {
   for (const std::string wait : {"mbarrier.try_wait.shared::cta.b64 %p2, [bar], %rd5;\n", "mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;\n", "mbarrier.test_wait.shared::cta.b64 %p2, [bar], %rd5;\n"}) {
@@ -103,6 +114,16 @@ TEST(Mbarrier, CountsDropsAndTransactions) {
   const std::vector<std::uint32_t> expected = {0, 3, 0, 1, 1, 1, 1, 0};
   EXPECT_EQ(std::vector<std::uint32_t>(outcome.out.begin(), outcome.out.begin() + 8), expected);
   EXPECT_EQ(outcome.out, reference(body, 1));
+}
+
+// As a pipeline of libcu++ ends: the last warp to come ends the object, by a lane that a match gathers with those that have waited.
+TEST(Mbarrier, ALaneEndsWhatItsWarpHasWaitedFor) {
+  const std::string wait = "mbarrier.arrive.shared::cta.b64 %rd5, [bar];\nWAIT:\nmbarrier.try_wait.shared::cta.b64 %p2, [bar], %rd5;\n@!%p2 bra WAIT;\n";
+  const std::string end = "activemask.b32 %r5;\nmov.u64 %rd6, 7;\nmatch.any.sync.b64 %r6, %rd6, %r5;\nmov.u32 %r7, %laneid;\nsetp.ne.u32 %p3, %r7, 0;\n@%p3 bra END;\nfence.sc.cta;\n"
+                          "atom.add.acquire.cta.global.u32 %r8, [%rd2], 1;\nsetp.ne.u32 %p3, %r8, 1;\n@%p3 bra END;\nmbarrier.inval.shared::cta.b64 [bar];\nEND:\n";
+  const Outcome outcome = run(kInit + wait + end, 64);
+  EXPECT_EQ(outcome.status, LaunchStatus::ok) << outcome.detail;
+  EXPECT_TRUE(outcome.violations.empty()) << outcome.violations.front().message;
 }
 
 TEST(Mbarrier, AnObjectThatWasNeverInitialisedIsReported) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emulator/access.h"
+#include "emulator/cluster.h"
 #include "emulator/handlers.h"
 #include "emulator/polls.h"
 #include "emulator/store_notes.h"
@@ -67,6 +68,7 @@ void store_bytes(Warp& w, const Op& op, const Window& window, const Request& req
 RaceAccess race_access(Warp& w, const Op& op, const Window& window, const Request& request, std::uint32_t lanes) {
   RaceAccess access;
   access.block = w.block->races;
+  access.window = owner_of(w, request).races;
   access.warp = w.index;
   access.mask = lanes;
   access.bytes = request.bytes;
@@ -152,9 +154,12 @@ struct Access {
   }
 
   static Flow in_shared(Warp& w, const Op& op, Request& request) {
-    const Window window{w.block->shared.data(), 0, w.launch->shared_bytes, nullptr};
+    const Window window{owner_of(w, request).shared.data(), 0, w.launch->shared_bytes, nullptr};
     const std::uint32_t inside = lanes_inside(request.addresses, request.mask, window, request.bytes);
-    if (inside != request.mask) return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
+    if (inside != request.mask) {
+      if (reaches_others(w, op, request)) return for_owners(w, op, request, [&](Request& part) { return in_shared(w, op, part); });
+      return fault_window(w, op, request, request.mask & ~inside, "shared", window.size);
+    }
     if (const std::uint32_t bad = lanes_misaligned(request.addresses, request.mask, request.bytes); bad != 0)
       return fault_misaligned(w, op, request, bad);
     if constexpr (kProfile) count_shared(w, op, request);

@@ -10,7 +10,7 @@ namespace kforge::emulator {
 
 std::string_view name(RaceKind kind) {
   constexpr std::string_view kNames[] = {"race-write-write", "race-read-write", "race-write-read", "race-same-value",
-                                         "race-missing-acquire"};
+                                         "race-missing-acquire", "race-scope"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -56,24 +56,25 @@ struct RaceDetector::Impl {
   bool epochs = false, async_proxy = false;
   std::uint32_t threads = 0;
   std::unordered_map<const BlockRaces*, ProxyWatch> proxies;   // RaceMode::async_proxy: of resident blocks
+  std::uint64_t proxy_clock = 1;
   ProxyWatch* proxy(const BlockRaces* block) {
     const auto found = proxies.find(block);
     return found == proxies.end() ? nullptr : &found->second;
   }
+  // Of shared memory.
+  void tell_proxy(const RaceAccess& access, bool by_async_proxy) {
+    if (access.kind == AccessKind::load) return;
+    const BlockRaces* const window = access.window != nullptr ? access.window : access.block;
+    ProxyWatch* const watch = proxy(window);
+    if (watch == nullptr) return;
+    const ProxyWatch& writer = window == access.block ? *watch : *proxy(access.block);
+    for_lanes(access.mask, [&](std::uint32_t lane) {
+      const std::uint64_t at = (*access.addresses)[lane];
+      if (by_async_proxy) watch->wrote_by_async_proxy(at, access.bytes);
+      else watch->wrote(at, access.bytes, writer, access.warp * 32 + lane, access.location);
+    });
+  }
 };
-
-namespace {
-
-void tell_proxy(ProxyWatch& watch, const RaceAccess& access, bool by_async_proxy) {
-  if (access.kind == AccessKind::load) return;
-  for_lanes(access.mask, [&](std::uint32_t lane) {
-    const std::uint64_t at = (*access.addresses)[lane];
-    if (by_async_proxy) watch.wrote_by_async_proxy(at, access.bytes);
-    else watch.wrote(at, access.bytes, access.warp * 32 + lane, access.location);
-  });
-}
-
-}  // namespace
 
 RaceDetector::RaceDetector(std::uint64_t max_shadow_bytes, std::uint32_t index) : impl_(std::make_unique<Impl>()) {
   impl_->cap = max_shadow_bytes;
@@ -100,7 +101,7 @@ void RaceDetector::end_launch() {
 
 BlockRaces* RaceDetector::begin_block(std::uint32_t linear_block, std::uint32_t shared_bytes) {
   BlockRaces* block = engine_->begin_block(linear_block, shared_bytes);
-  if (impl_->async_proxy) impl_->proxies.emplace(block, ProxyWatch(shared_bytes, impl_->threads));
+  if (impl_->async_proxy) impl_->proxies.emplace(block, ProxyWatch(shared_bytes, impl_->threads, impl_->proxy_clock));
   return block;
 }
 void RaceDetector::end_block(BlockRaces* block) {
@@ -110,13 +111,13 @@ void RaceDetector::end_block(BlockRaces* block) {
 void RaceDetector::access(const RaceAccess& access) {
   if (access.mask == 0) return;
   if (impl_->async_proxy && access.allocation == nullptr)
-    if (ProxyWatch* watch = impl_->proxy(access.block)) tell_proxy(*watch, access, false);
+    impl_->tell_proxy(access, false);
   engine_->access(access);
 }
 void RaceDetector::async_access(const RaceAccess& access) {
   if (access.mask == 0) return;
   if (access.allocation == nullptr)
-    if (ProxyWatch* watch = impl_->proxy(access.block)) tell_proxy(*watch, access, true);
+    impl_->tell_proxy(access, true);
   engine_->access(access);
 }
 bool RaceDetector::access_shape(const ShapedAccess& access) { return engine_->access_shape(access); }
@@ -142,6 +143,9 @@ void RaceDetector::release(BlockRaces* block, std::uint32_t warp, std::uint32_t 
 void RaceDetector::acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
   engine_->acquire(block, warp, mask, key, scope);
 }
+void RaceDetector::release_fenced(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
+  engine_->release_fenced(block, warp, mask, key, scope);
+}
 void RaceDetector::proxy_fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask) {
   if (ProxyWatch* watch = impl_->proxy(block)) for_lanes(mask, [&](std::uint32_t lane) { watch->fence(warp * 32 + lane); });
 }
@@ -152,6 +156,9 @@ std::optional<UnfencedWrite> RaceDetector::unfenced_write(const BlockRaces* bloc
 bool RaceDetector::found_any() const { return !impl_->log.empty(); }
 bool RaceDetector::uses_epochs() const { return impl_->epochs; }
 bool RaceDetector::conflicts_with(const RaceDetector& other) const { return engine_->conflicts_with(*other.engine_); }
+void RaceDetector::add_to(Footprint& footprint) const {
+  if (engine_ != nullptr) engine_->add_to(footprint);
+}
 std::vector<Race> RaceDetector::take_races() { return impl_->log.take(); }
 RaceStats RaceDetector::stats() const {
   RaceStats stats = impl_->stats;

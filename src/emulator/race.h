@@ -2,7 +2,8 @@
 // program order, barriers, warp synchronisation, fences and strong accesses between them (PTX manual, "Memory Consistency
 // Model"). Nothing is said of timing: a race is found whatever order the schedule happened to run the two in.
 //
-// Strong accesses (atomics, volatile, relaxed/acquire/release) never race with each other. A plain access to a location comes
+// Strong accesses (atomics, volatile, relaxed/acquire/release) never race with each other, unless one is strong for its own block only
+// (.cta) and the other is another block's. A plain access to a location comes
 // after all strong writes there that an atomic of the same thread (or one known to have happened before) on that same location
 // came after: coherence orders them, so that the last block may set its counter back with a plain store. A read that was over when
 // a relaxed flag was set comes before the writes that waited for that flag (race_relaxed.h). Stores of the same value race only
@@ -45,7 +46,8 @@ struct RaceMode {
   bool sync_objects = false;         // mbarrier and other instructions that the executor reports by release()/acquire()
   bool async_proxy = false;          // bulk copies and wgmma: what proxy fences order is watched
   bool relaxed_flags = false;        // strong stores and strong loads (not atomics) outside shared memory
-  bool needs_vector_clocks() const { return named_barriers || fences || partial_warp_syncs || sync_objects || relaxed_flags; }
+  bool block_scopes = false;         // strong accesses of scope .cta outside shared memory
+  bool needs_vector_clocks() const { return named_barriers || fences || partial_warp_syncs || sync_objects || relaxed_flags || block_scopes; }
 };
 
 enum class AccessKind : std::uint8_t { load, store, atomic };  // atomic: atom and red
@@ -57,6 +59,7 @@ struct StoredValues {
   std::uint32_t lane_stride = 0;
 };
 
+class Footprint;     // footprint.h
 struct BlockRaces;   // one resident block, as the engine keeps it
 
 // One warp instruction's accesses to one window: the shared window of `block`, or one allocation.
@@ -67,6 +70,7 @@ struct RaceAccess {
   std::uint32_t bytes = 0;                   // per lane: 1, 2, 4, 8, 16 or 32; addresses are aligned to it
   const LaneAddresses* addresses = nullptr;  // shared: offset in the window; global: device address inside `allocation`
   Allocation* allocation = nullptr;          // null: shared
+  BlockRaces* window = nullptr;              // shared: the block whose it is; null: `block`
   const std::byte* memory = nullptr;         // stores: host bytes of the window's first byte (shared) or of the allocation
   StoredValues values;                       // stores only; element_bytes 0: unknown, counts as different
   std::uint32_t location = 0;                // index into Module::locations; values of 2^20 and up are reported as 0
@@ -100,7 +104,8 @@ struct RaceParty {
 
 // `missing_acquire` (always advice): ordered only if an atomic's result that passed a block barrier counts as acquired; the
 // flag's writer published properly, the reader has no fence. Works on today's hardware, not promised by the model.
-enum class RaceKind : std::uint8_t { write_write, read_write, write_read, same_value, missing_acquire };
+// `scope`: both are strong, one of them for its own block only (.cta), and they are of two blocks.
+enum class RaceKind : std::uint8_t { write_write, read_write, write_read, same_value, missing_acquire, scope };
 // Violation::kind: "race-write-write", "race-read-write", ...
 std::string_view name(RaceKind kind);
 
@@ -170,6 +175,8 @@ class RaceDetector {
   // acquire: it comes out. E.g. mbarrier.arrive releases, a successful test_wait/try_wait acquires, and so do cluster barriers.
   void release(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
   void acquire(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
+  // A relaxed arrival: what goes in is what each lane's last fence of that scope covered.
+  void release_fenced(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope);
 
   // fence.proxy.async by the lanes, for shared memory.
   void proxy_fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask);
@@ -181,6 +188,8 @@ class RaceDetector {
   bool uses_epochs() const;        // in this launch
   // Whether some byte of global memory was written under one detector and touched under the other in this launch. Both use epochs.
   bool conflicts_with(const RaceDetector& other) const;
+  // Adds what the launch that runs has touched of global memory so far; nothing between launches.
+  void add_to(Footprint& footprint) const;
   RaceStats stats() const;
 
  private:

@@ -8,28 +8,9 @@ namespace {
 
 constexpr std::uint32_t kRememberedReaders = 8;  // unordered accesses kept a cell and kind; the latest ones
 
-bool is_update(const RaceAccess& access) { return access.kind == AccessKind::atomic; }
+bool is_own_block(const RaceAccess& access) { return access.strong && access.scope == ptx::Scope::cta; }
 
 }  // namespace
-
-std::uint32_t RecordPool::add(const AccessRecord& record) {
-  if (free_ != 0) {
-    const std::uint32_t index = free_;
-    free_ = records_[index].next;
-    records_[index] = record;
-    return index;
-  }
-  records_.push_back(record);
-  return static_cast<std::uint32_t>(records_.size() - 1);
-}
-
-void RecordPool::free_list(std::uint32_t& head) {
-  while (head != 0) {
-    const std::uint32_t next = records_[head].next;
-    free_one(head);
-    head = next;
-  }
-}
 
 RecordCell* ClockEngine::plane_cells(Chunk& chunk, Plane plane) {
   if (chunk.planes[plane] == nullptr) {
@@ -40,19 +21,17 @@ RecordCell* ClockEngine::plane_cells(Chunk& chunk, Plane plane) {
 }
 
 void ClockEngine::refine(Chunk& chunk, std::uint32_t shift, RecordPool& pool) {
+  std::vector<AccessRecord> records;
   const auto split = [&](std::uint32_t finer, bool rows) {
     chunk.subdivide(finer, stats_.shadow_bytes, [&](RecordCell cell, std::uint32_t i) {
+      records.clear();
+      pool.visit(cell, [&](const AccessRecord& record) { records.push_back(record); });
       RecordCell child;
-      std::uint32_t last = 0;
-      for (std::uint32_t at = cell.head; at != 0; at = pool[at].next) {   // newest first, as it was
-        AccessRecord copy = pool[at];
-        copy.next = 0;
-        if (rows) copy.lanes = 1u << i;
-        const std::uint32_t added = pool.add(copy);
-        (last == 0 ? child.head : pool[last].next) = added;
-        last = added;
+      for (std::size_t k = records.size(); k-- > 0;) {   // the newest last
+        if (rows) records[k].lanes = 1u << i;
+        pool.add(child, records[k]);
       }
-      if (i + 1 == 1u << finer) pool.free_list(cell.head);
+      if (i + 1 == 1u << finer) pool.clear(cell);
       return child;
     });
   };
@@ -97,7 +76,7 @@ bool ClockEngine::read_is_over(const AccessRecord& record, const Here& here, Pla
 }
 
 void ClockEngine::report(const Chunk& chunk, const AccessRecord& record, std::uint32_t index, std::uint32_t lane, Plane first,
-                         Plane second, const Here& here) {
+                         Plane second, const Here& here, bool by_scope) {
   const RaceAccess& access = here.access;
   const std::uint32_t mine = access.warp * 32 + lane;
   std::uint32_t others = record.lanes;
@@ -112,12 +91,12 @@ void ClockEngine::report(const Chunk& chunk, const AccessRecord& record, std::ui
   const std::uint64_t chunk_start = race.shared ? 0 : start - ((start - access.allocation->base) & (kChunkBytes - 1));
   race.address = std::max(start, chunk_start + (std::uint64_t{index} << chunk.cell_shift()));
   race.bytes = access.bytes;
-  race.kind = kind_of(first, second);
+  race.kind = by_scope ? RaceKind::scope : kind_of(first, second);
   const bool this_request = record.time == now_ && record.warp == access.warp && !race.across_blocks;
   if (race.kind == RaceKind::write_write &&
       stores_same_value(access, lane, race.address, 1u << chunk.shift, this_request ? race.first.thread % 32 : 32))
     race.kind = RaceKind::same_value;
-  else if (is_soft(record, here, lane, second))
+  else if (!by_scope && is_soft(record, here, lane, second))
     race.kind = RaceKind::missing_acquire;
   race.advice = race.kind == RaceKind::same_value || race.kind == RaceKind::missing_acquire;
   log_.add(race);
@@ -125,14 +104,11 @@ void ClockEngine::report(const Chunk& chunk, const AccessRecord& record, std::ui
 
 // Adds an access to those that may run at the same time; what is ordered before it need not be remembered beside it.
 void ClockEngine::remember(RecordCell& cell, std::uint32_t lanes, const Here& here, std::uint32_t lane) {
-  RecordPool& pool = here.pool;
   std::uint32_t kept = 0;
   bool merged = false;
-  for (std::uint32_t* link = &cell.head; *link != 0;) {
-    const std::uint32_t at = *link;
-    AccessRecord& record = pool[at];
+  here.pool.filter(cell, [&](AccessRecord& record) {
     const bool same = record.block == here.block.linear && record.warp == here.access.warp && record.time == now_ &&
-                      record.location == here.location && (at == cell.head || here.access.kind == AccessKind::load);
+                      record.location == here.location && record.own_block == is_own_block(here.access) && (kept == 0 || here.access.kind == AccessKind::load);
     if (same) {
       record.lanes |= lanes;
       merged = true;
@@ -140,40 +116,51 @@ void ClockEngine::remember(RecordCell& cell, std::uint32_t lanes, const Here& he
     // A row stands for 32 lanes: only what all of them know may go.
     const bool droppable = lanes != ~0u ? is_ordered(record, here, lane)
                                         : record.block == here.block.linear && (record.time <= here.block.barrier_time || record.warp == here.access.warp);
-    if (!same && (droppable || kept >= kRememberedReaders)) {
-      *link = record.next;
-      pool.free_one(at);
-      continue;
-    }
+    if (!same && (droppable || kept >= kRememberedReaders)) return false;
     ++kept;
-    link = &record.next;
-  }
-  if (!merged) cell.head = pool.add({here.block.linear, here.access.warp, lanes, now_, here.location, cell.head, is_update(here.access)});
+    return true;
+  });
+  if (!merged) here.pool.add(cell, record_of(here, lanes));
+}
+
+// Strong accesses of two blocks, of which one is strong for its own block only: they race like plain ones (PTX manual, "Morally strong operations").
+void ClockEngine::touch_scopes(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane other, Plane plane, const Here& here) {
+  if (here.access.allocation == nullptr && !here.window.reached) return;
+  here.pool.visit(chunk.planes[other][index], [&](const AccessRecord& record) {
+    if (record.block == here.block.linear || !(record.own_block || is_own_block(here.access)) || is_ordered(record, here, lane)) return;
+    report(chunk, record, index, lane, other, plane, here, true);
+  });
 }
 
 void ClockEngine::touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here) {
   bool raced = false;
   for (std::uint32_t other = 0; other < kPlanes; ++other) {
-    if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
-    bool after_update = false;   // of this location, that happened before: so did all writes it came after
-    for (std::uint32_t at = chunk.planes[other][index].head; at != 0; at = here.pool[at].next) {
-      const bool ordered = is_ordered(here.pool[at], here, lane);
-      after_update |= ordered && other == kStrongWrite && here.pool[at].update;
-      if (ordered || after_update || read_is_over(here.pool[at], here, static_cast<Plane>(other), plane)) continue;
-      raced = true;
-      report(chunk, here.pool[at], index, lane, static_cast<Plane>(other), plane, here);
+    if (chunk.planes[other] == nullptr) continue;
+    if (!kConflicts[plane][other]) {
+      if (is_strong(plane) && is_strong(static_cast<Plane>(other)) && (is_write(plane) || is_write(static_cast<Plane>(other)))) touch_scopes(chunk, index, lane, static_cast<Plane>(other), plane, here);
+      continue;
     }
+    bool after_update = false;   // of this location, that happened before: so did all writes it came after
+    here.pool.visit(chunk.planes[other][index], [&](const AccessRecord& record) {
+      const bool ordered = is_ordered(record, here, lane);
+      after_update |= ordered && other == kStrongWrite && record.update;
+      if (ordered || after_update || read_is_over(record, here, static_cast<Plane>(other), plane)) return;
+      raced = true;
+      report(chunk, record, index, lane, static_cast<Plane>(other), plane, here);
+    });
   }
   RecordCell& cell = plane_cells(chunk, plane)[index];
   if (plane != kWrite) return remember(cell, 1u << lane, here, lane);
   // All that was there is ordered before this write, and so before whatever comes after it.
   for (std::uint32_t other = 0; other < kPlanes; ++other)
-    if (chunk.planes[other] != nullptr && (!raced || other == kWrite)) here.pool.free_list(chunk.planes[other][index].head);
-  cell.head = here.pool.add({here.block.linear, here.access.warp, 1u << lane, now_, here.location, 0, false});
+    if (chunk.planes[other] != nullptr && (!raced || other == kWrite)) here.pool.clear(chunk.planes[other][index]);
+  here.pool.add(cell, record_of(here, 1u << lane));
 }
 
 // A full row at once. False: some lane's order is not plain to see, and lanes must be looked at one by one.
 bool ClockEngine::touch_row(Chunk& chunk, std::uint32_t index, Plane plane, const Here& here) {
+  block_scopes_ = block_scopes_ || is_own_block(here.access);
+  if (block_scopes_ && is_strong(plane)) return false;
   const ThreadKnowledge& first = thread(here.block, here.access.warp, 0);
   bool alike = true;
   for (std::uint32_t lane = 1; lane < 32; ++lane) {
@@ -182,16 +169,16 @@ bool ClockEngine::touch_row(Chunk& chunk, std::uint32_t index, Plane plane, cons
   }
   for (std::uint32_t other = 0; other < kPlanes; ++other) {
     if (!kConflicts[plane][other] || chunk.planes[other] == nullptr) continue;
-    for (std::uint32_t at = chunk.planes[other][index].head; at != 0; at = here.pool[at].next) {
-      const AccessRecord& record = here.pool[at];
+    const bool unclear = here.pool.any(chunk.planes[other][index], [&](const AccessRecord& record) {
       const bool own_block = record.block == here.block.linear;
-      if (own_block && (record.time <= here.block.barrier_time || record.warp == here.access.warp)) continue;
-      if (!alike || !is_ordered(record, here, 0)) return false;
-    }
+      if (own_block && (record.time <= here.block.barrier_time || record.warp == here.access.warp)) return false;
+      return !alike || !is_ordered(record, here, 0);
+    });
+    if (unclear) return false;
   }
   if (plane == kWrite)
     for (std::uint32_t other = 0; other < kPlanes; ++other)
-      if (chunk.planes[other] != nullptr) here.pool.free_list(chunk.planes[other][index].head);
+      if (chunk.planes[other] != nullptr) here.pool.clear(chunk.planes[other][index]);
   remember(plane_cells(chunk, plane)[index], ~0u, here, 0);
   return true;
 }
@@ -236,7 +223,7 @@ void ClockEngine::cell_access(const Here& here) {
     stats_.shadow_bytes += pool_.bytes() - before;
     return;
   }
-  Chunk& chunk = here.block.shared;
+  Chunk& chunk = here.window.shared;
   const std::uint8_t shift = CellStore<RecordCell>::shift_of(here.access.bytes);
   if (shift < chunk.shift) {
     refine(chunk, shift, here.pool);

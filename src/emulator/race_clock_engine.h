@@ -30,6 +30,13 @@ class ClockEngine final : public RaceEngine {
   }
   void end_block(BlockRaces* block) override { blocks_.erase(block); }
   void end_launch() override { cells_.release_all(); }
+  void add_to(Footprint& footprint) const override {
+    add_cells(cells_, footprint, [&](RecordCell cell) {
+      std::optional<std::uint32_t> newest;
+      pool_.any(cell, [&](const AccessRecord& record) { return newest = record.location, true; });
+      return newest;
+    });
+  }
 
   void access(const RaceAccess& access) override;
   void block_barrier(BlockRaces* block) override;
@@ -41,12 +48,14 @@ class ClockEngine final : public RaceEngine {
   void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) override;
   void release(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
   void acquire(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
+  void release_fenced(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) override;
 
  private:
   using Chunk = CellChunk<RecordCell>;
   struct Here {
     const RaceAccess& access;
-    ClockBlock& block;
+    ClockBlock& block;     // of the thread
+    ClockBlock& window;    // of the shared memory
     RecordPool& pool;
     std::uint32_t location;
   };
@@ -54,6 +63,7 @@ class ClockEngine final : public RaceEngine {
   static ClockBlock& of(BlockRaces* block) { return *static_cast<ClockBlock*>(block); }
   ThreadKnowledge& thread(ClockBlock& block, std::uint32_t warp, std::uint32_t lane) { return block.state[warp * 32 + lane]; }
   Knowledge all_known(ClockBlock& block, std::uint32_t warp, std::uint32_t lane);
+  Knowledge fenced(ClockBlock& block, std::uint32_t warp, std::uint32_t lane, std::uint32_t reach);
   void gather(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, Meeting& meeting);
   void scatter(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, const Meeting& meeting);
   void acquire_flag(const Here& here, std::uint32_t lane, SyncObject& object);
@@ -68,16 +78,22 @@ class ClockEngine final : public RaceEngine {
   bool read_is_over(const AccessRecord& record, const Here& here, Plane read, Plane write);
   RelaxedFlags::Moment moment(const Here& here) const { return {here.block.linear, here.access.warp, here.block.barrier_time, now_}; }
   bool touch_row(Chunk& chunk, std::uint32_t index, Plane plane, const Here& here);
+  void touch_scopes(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane other, Plane plane, const Here& here);
   void touch(Chunk& chunk, std::uint32_t index, std::uint32_t lane, Plane plane, const Here& here);
+  AccessRecord record_of(const Here& here, std::uint32_t lanes) const {
+    const RaceAccess& access = here.access;
+    return {here.block.linear, access.warp, lanes, now_, here.location, access.kind == AccessKind::atomic, access.strong && access.scope == ptx::Scope::cta};
+  }
   void remember(RecordCell& cell, std::uint32_t lanes, const Here& here, std::uint32_t lane);
   void report(const Chunk& chunk, const AccessRecord& record, std::uint32_t index, std::uint32_t lane, Plane first, Plane second,
-              const Here& here);
+              const Here& here, bool by_scope = false);
   void cell_access(const Here& here);
   void global_cells(const Here& here);
   void lane_cells(Chunk& chunk, std::uint32_t offset, std::uint32_t lane, const Here& here);
 
   std::uint32_t threads_;
   bool relaxed_flags_;
+  bool block_scopes_ = false;   // a row was accessed with scope .cta: strong rows are looked at lane by lane
   RaceLog& log_;
   RaceStats& stats_;
   CellStore<RecordCell> cells_;

@@ -51,6 +51,16 @@ Knowledge ClockEngine::all_known(ClockBlock& block, std::uint32_t warp, std::uin
   return result;
 }
 
+// What the lane's last fence of that reach covered.
+Knowledge ClockEngine::fenced(ClockBlock& block, std::uint32_t warp, std::uint32_t lane, std::uint32_t reach) {
+  const ThreadKnowledge& me = thread(block, warp, lane);
+  Knowledge known = block.common.fenced[reach];
+  if (me.fences == nullptr) return known;
+  known.join(me.fences->fenced[reach]);
+  if (me.fences->fenced_self[reach] != 0) known.add({block.linear, warp + 1, 1u << lane, me.fences->fenced_self[reach]});
+  return known;
+}
+
 void ClockEngine::gather(ClockBlock& block, std::uint32_t warp, std::uint32_t mask, Meeting& meeting) {
   const Knowledge *last_own = nullptr, *last_foreign = nullptr;
   for_lanes(mask, [&](std::uint32_t lane) {
@@ -194,6 +204,12 @@ void ClockEngine::release(BlockRaces* handle, std::uint32_t warp, std::uint32_t 
   ++now_;
 }
 
+void ClockEngine::release_fenced(BlockRaces* handle, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
+  ClockBlock& block = of(handle);
+  for_lanes(mask, [&](std::uint32_t lane) { objects_[key].publish(block.linear, reach_of(scope), fenced(block, warp, lane, static_cast<std::uint32_t>(reach_of(scope)))); });
+  ++now_;
+}
+
 void ClockEngine::acquire(BlockRaces* handle, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) {
   ClockBlock& block = of(handle);
   const auto object = objects_.find(key);
@@ -217,7 +233,7 @@ void ClockEngine::learn(Knowledge& known, const Knowledge& from) {
 
 SyncObject* ClockEngine::flag(const Here& here, std::uint32_t lane, bool make) {
   const std::uint64_t address = (*here.access.addresses)[lane];
-  auto& flags = here.access.allocation == nullptr ? here.block.flags : flags_;
+  auto& flags = here.access.allocation == nullptr ? here.window.flags : flags_;
   if (make) return &flags[address];
   if (flags.empty()) return nullptr;
   const auto found = flags.find(address);
@@ -252,7 +268,6 @@ bool ClockEngine::publishes(const Here& here, std::uint32_t lane) {
 
 void ClockEngine::publish_flag(const Here& here, std::uint32_t lane, SyncObject& object) {
   const std::uint32_t warp = here.access.warp, block = here.block.linear;
-  const ThreadKnowledge& me = thread(here.block, warp, lane);
   if (here.access.kind == AccessKind::store) object = {};
   const Reach reach = reach_of(here.access.scope);
   if (releases(here.access.order)) {
@@ -262,12 +277,7 @@ void ClockEngine::publish_flag(const Here& here, std::uint32_t lane, SyncObject&
     return;
   }
   for (std::uint32_t by = 0; by < kReaches; ++by) {
-    Knowledge known = here.block.common.fenced[by];
-    if (me.fences != nullptr) {
-      known.join(me.fences->fenced[by]);
-      if (me.fences->fenced_self[by] != 0) known.add({block, warp + 1, 1u << lane, me.fences->fenced_self[by]});
-    }
-    object.publish(block, std::min(reach, static_cast<Reach>(by)), known);
+    object.publish(block, std::min(reach, static_cast<Reach>(by)), fenced(here.block, warp, lane, by));
   }
 }
 
@@ -275,7 +285,9 @@ void ClockEngine::publish_flag(const Here& here, std::uint32_t lane, SyncObject&
 
 void ClockEngine::access(const RaceAccess& access) {
   ClockBlock& block = of(access.block);
-  const Here here{access, block, access.allocation == nullptr ? block.pool : pool_,
+  ClockBlock& window = access.window != nullptr ? of(access.window) : block;
+  if (&window != &block) window.reached = true;
+  const Here here{access, block, window, access.allocation == nullptr ? window.pool : pool_,
                   access.location <= kMaxLocation ? access.location : 0};
   const bool strong = access.strong || access.kind == AccessKind::atomic;
   if (!strong) return cell_access(here);

@@ -5,6 +5,7 @@
 
 #include "emulator/race_engine.h"
 #include "emulator/race_knowledge.h"
+#include "emulator/race_records.h"
 
 namespace kforge::emulator {
 
@@ -42,31 +43,6 @@ struct SyncObject {
   void publish(std::uint32_t block, Reach reach, const Knowledge& knowledge);
 };
 
-// An access that a cell remembers; those of one cell and kind form a list in a pool.
-struct AccessRecord {
-  std::uint32_t block, warp, lanes;
-  RaceTime time;
-  std::uint32_t location;
-  std::uint32_t next;          // an older one; 0: none
-  bool update;                 // of an atomic: its place in the list is its place in the location's order of writes
-};
-class RecordPool {
- public:
-  AccessRecord& operator[](std::uint32_t index) { return records_[index]; }
-  std::uint32_t add(const AccessRecord& record);
-  void free_list(std::uint32_t& head);
-  void free_one(std::uint32_t index) { records_[index].next = std::exchange(free_, index); }
-  std::uint64_t bytes() const { return records_.capacity() * sizeof(AccessRecord); }
-
- private:
-  std::vector<AccessRecord> records_{AccessRecord{}};  // index 0 ends a list
-  std::uint32_t free_ = 0;
-};
-
-struct RecordCell {
-  std::uint32_t head = 0;
-};
-
 struct ClockBlock : BlockRaces {
   RaceTime barrier_time = 0;                 // all threads of the block know each other up to here
   std::vector<ThreadKnowledge> state;        // by thread, rounded up to warps
@@ -77,6 +53,7 @@ struct ClockBlock : BlockRaces {
   std::unordered_map<std::uint64_t, SyncObject> flags;       // in shared memory, by offset
   RecordPool pool;                           // of the shared window
   CellChunk<RecordCell> shared;
+  bool reached = false;                      // threads of other blocks were in the shared window
 };
 
 }  // namespace kforge::emulator

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "emulator/footprint.h"
 #include "emulator/lane_shape.h"
 #include "emulator/race.h"
 
@@ -196,6 +198,26 @@ class CellStore {
   std::vector<Allocation*> allocations_;
 };
 
+// All that the cells of a store remember of global memory; location_of(cell) is asked of those that remember an access, nullopt of others.
+template <class Cell, class F>
+void add_cells(const CellStore<Cell>& store, Footprint& footprint, F location_of) {
+  constexpr std::array kTouches = {Footprint::Touch::write, Footprint::Touch::read, Footprint::Touch::strong_write, Footprint::Touch::strong_read};
+  for (const Allocation* allocation : store.allocations()) {
+    const CellDirectory<Cell>* cells = store.directory(*allocation);
+    for (std::uint32_t plane = 0; plane < kPlanes; ++plane)
+      for (std::size_t k = 0; k < cells->chunks.size(); ++k) {
+        const CellChunk<Cell>* chunk = cells->chunks[k].get();
+        if (chunk == nullptr || chunk->planes[plane] == nullptr) continue;
+        const std::uint64_t size = std::uint64_t{1} << chunk->cell_shift();
+        for (std::uint32_t i = 0; i < chunk->cells(); ++i)
+          if (const std::optional<std::uint32_t> location = location_of(chunk->planes[plane][i])) {
+            const std::uint64_t offset = k * kChunkBytes + i * size;
+            if (offset < allocation->size) footprint.add(kTouches[plane], allocation->base + offset, std::min({size, allocation->size - offset, std::uint64_t{kChunkBytes}}), *location);
+          }
+      }
+  }
+}
+
 // Full warp, consecutive, and aligned to the 32 lanes' bytes: one row of a chunk.
 inline bool is_row(const RaceAccess& access, std::uint64_t base) {
   return access.mask == ~0u && access.bytes <= 16 && (((*access.addresses)[0] - base) & (32 * access.bytes - 1)) == 0 &&
@@ -223,7 +245,10 @@ class RaceEngine {
   virtual void fence(BlockRaces* block, std::uint32_t warp, std::uint32_t mask, ptx::Scope scope) = 0;
   virtual void release(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) = 0;
   virtual void acquire(BlockRaces*, std::uint32_t warp, std::uint32_t mask, std::uint64_t key, ptx::Scope scope) = 0;
+  virtual void release_fenced(BlockRaces*, std::uint32_t, std::uint32_t, std::uint64_t, ptx::Scope) {}
   virtual void end_launch() = 0;
+  // Adds what the launch touched of global memory so far.
+  virtual void add_to(Footprint& footprint) const = 0;
 };
 
 // `index`: which of Allocation::race_cells is the engine's.

@@ -120,6 +120,10 @@ class EpochEngine final : public RaceEngine {
     requests_ = {};
   }
 
+  void add_to(Footprint& footprint) const override {
+    add_cells(cells_, footprint, [&](PackedCell cell) { return cell.bits == 0 ? std::nullopt : std::optional(location_of(look_at(cell).slot)); });
+  }
+
   // RaceMode sends kernels with these to the clock engine.
   void named_barrier(BlockRaces* block, std::span<const std::uint32_t>, std::span<const std::uint32_t>) override { block_barrier(block); }
   void barrier_arrive(BlockRaces*, std::uint32_t, std::uint32_t, std::uint32_t) override {}

@@ -5,39 +5,48 @@
 namespace kforge::emulator {
 namespace {
 
+using Entries = std::vector<KnowledgeEntry>;
+using Place = Entries::const_iterator;
+
 bool same_place(const KnowledgeEntry& a, const KnowledgeEntry& b) { return a.block == b.block && a.warp == b.warp; }
 bool before(const KnowledgeEntry& a, const KnowledgeEntry& b) {
   return a.block != b.block ? a.block < b.block : a.warp < b.warp;
 }
 
-// Does `a` say all that `b` says? Both are of one block.
-bool covers(const KnowledgeEntry& a, const KnowledgeEntry& b) {
-  if (a.time < b.time) return false;
-  if (a.warp == KnowledgeEntry::kWholeBlock) return true;
-  return a.warp == b.warp && (b.lanes & ~a.lanes) == 0;
+// The entries of one warp at `a` and `b`, of which either may be none: each lane with its latest time, unless that is `known` of the whole block.
+void join_warp(Place& a, Place a_end, Place& b, Place b_end, RaceTime known, Entries& out) {
+  const KnowledgeEntry place = b == b_end || (a != a_end && !before(*b, *a)) ? *a : *b;
+  std::uint32_t taken = 0;
+  for (;;) {
+    const bool from_a = a != a_end && same_place(*a, place), from_b = b != b_end && same_place(*b, place);
+    if (!from_a && !from_b) return;
+    const KnowledgeEntry& next = !from_b || (from_a && a->time >= b->time) ? *a++ : *b++;
+    const std::uint32_t lanes = next.lanes & ~taken;
+    if (lanes == 0 || next.time <= known) continue;
+    taken |= lanes;
+    if (!out.empty() && same_place(out.back(), next) && out.back().time == next.time) out.back().lanes |= lanes;
+    else out.push_back({next.block, next.warp, lanes, next.time});
+  }
 }
 
-// Appends to `out`, whose entries of this block begin at `block_begin`, unless something there covers it.
-void append(std::vector<KnowledgeEntry>& out, std::size_t& block_begin, const KnowledgeEntry& entry) {
-  if (out.empty() || block_begin >= out.size() || out[block_begin].block != entry.block) {
-    block_begin = out.size();
-    out.push_back(entry);
-    return;
+// All that either says, into `out`.
+void join_all(const Entries& left, const Entries& right, Entries& out) {
+  out.clear();
+  Place a = left.begin(), b = right.begin();
+  while (a != left.end() || b != right.end()) {
+    const std::uint32_t block = b == right.end() || (a != left.end() && a->block <= b->block) ? a->block : b->block;
+    RaceTime known = 0;
+    bool whole = false;
+    for (auto* const side : {&a, &b}) {
+      const Place end = side == &a ? left.end() : right.end();
+      if (*side == end || (*side)->block != block || (*side)->warp != KnowledgeEntry::kWholeBlock) continue;
+      known = std::max(known, (*side)->time);
+      whole = true;
+      ++*side;
+    }
+    if (whole) out.push_back({block, KnowledgeEntry::kWholeBlock, 0, known});
+    while ((a != left.end() && a->block == block) || (b != right.end() && b->block == block)) join_warp(a, left.end(), b, right.end(), known, out);
   }
-  if (out[block_begin].warp == KnowledgeEntry::kWholeBlock && covers(out[block_begin], entry)) return;
-  for (std::size_t i = out.size(); i > block_begin && same_place(out[i - 1], entry); --i)
-    if (covers(out[i - 1], entry)) return;
-  // What it covers in turn; where times are equal lanes combine.
-  KnowledgeEntry joined = entry;
-  while (out.size() > block_begin && same_place(out.back(), joined) && out.back().time == joined.time) {
-    joined.lanes |= out.back().lanes;
-    out.pop_back();
-  }
-  std::size_t keep = out.size();
-  while (keep > block_begin && same_place(out[keep - 1], joined)) --keep;
-  out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(keep), out.end(),
-                           [&](const KnowledgeEntry& old) { return covers(joined, old); }), out.end());
-  out.push_back(joined);
 }
 
 }  // namespace
@@ -62,17 +71,11 @@ void Knowledge::join(const Knowledge& other) {
     *this = other;
     return;
   }
-  const auto& a = body_->entries;
-  const auto& b = other.body_->entries;
-  std::vector<KnowledgeEntry> out;
-  out.reserve(a.size() + b.size());
-  std::size_t block_begin = 0;
-  for (std::size_t i = 0, k = 0; i < a.size() || k < b.size();) {
-    const bool take_a = k == b.size() || (i < a.size() && !before(b[k], a[i]));
-    append(out, block_begin, take_a ? a[i++] : b[k++]);
-  }
-  if (out == a) return;
-  if (out == b) {
+  Entries out;
+  out.reserve(body_->entries.size() + other.body_->entries.size());
+  join_all(body_->entries, other.body_->entries, out);
+  if (out == body_->entries) return;
+  if (out == other.body_->entries) {
     *this = other;
     return;
   }

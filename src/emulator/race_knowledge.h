@@ -49,7 +49,7 @@ class Knowledge {
 
  private:
   struct Body {
-    std::vector<KnowledgeEntry> entries;  // by block, warp; several of one warp where lanes differ
+    std::vector<KnowledgeEntry> entries;  // by block and warp; of one warp the latest first, each lane once
     std::uint32_t users = 1;
   };
   explicit Knowledge(Body* body) : body_(body) {}

@@ -13,8 +13,9 @@ constexpr I kLoad{.shared = false, .location = 10};
 constexpr I kStore{.shared = false, .kind = AccessKind::store, .location = 20};
 
 // Every word once by each instruction of `program`: f(block, warp of all, instruction) runs a warp's share. With barriers between.
-double shadow_per_byte(const std::vector<I>& program, void (*share)(RaceTrace&, I, std::uint32_t), double written_bits = 0.125) {
-  RaceTrace trace({}, kBlocks, kThreads);
+double shadow_per_byte(const std::vector<I>& program, void (*share)(RaceTrace&, I, std::uint32_t), RaceMode mode = {}) {
+  constexpr double kWrittenBits = 0.125;
+  RaceTrace trace(mode, kBlocks, kThreads);
   for (std::uint32_t block = 0; block < kBlocks; ++block)
     for (I instruction : program) {
       instruction.block = block;
@@ -28,7 +29,7 @@ double shadow_per_byte(const std::vector<I>& program, void (*share)(RaceTrace&, 
   trace.detector.end_launch();
   const RaceStats stats = trace.detector.stats();
   EXPECT_EQ(stats.unchecked_accesses, 0u);
-  return static_cast<double>(stats.peak_shadow_bytes) / RaceTrace::kGlobalBytes + written_bits;
+  return static_cast<double>(stats.peak_shadow_bytes) / RaceTrace::kGlobalBytes + kWrittenBits;
 }
 
 constexpr std::uint32_t kShare = kWords / (kBlocks * kThreads / 32);   // words of a warp
@@ -55,11 +56,20 @@ TEST(RaceMemory, IsAtMostThreeBytesAByteReadAndWritten) {
   EXPECT_LE(shadow_per_byte({kLoad}, broadcast), 2.0);
 }
 
+TEST(RaceMemory, IsAtMostThreeBytesAByteWhereAccessesAreRememberedOneByOne) {
+  EXPECT_LE(shadow_per_byte({kLoad, kStore, kLoad}, rows, {.fences = true}), 1.0);
+  EXPECT_LE(shadow_per_byte({kLoad, kStore, kLoad}, columns, {.fences = true}), 3.0);
+  EXPECT_LE(shadow_per_byte({kLoad}, shifted, {.fences = true}), 2.0);
+  EXPECT_LE(shadow_per_byte({kLoad}, broadcast, {.fences = true}), 2.0);
+}
+
+void bytes(RaceTrace& trace, I instruction, std::uint32_t warp) {
+  instruction.bytes = 1;
+  for (std::uint32_t at = 0; at < 4 * kShare; at += 32) trace.warp(instruction, (4 * warp * kShare + at + 5) % (4 * kWords - 32), 1);
+}
+
 TEST(RaceMemory, IsAtMostEightBytesAByteWhereBytesAreAccessed) {
-  const auto bytes = [](RaceTrace& trace, I instruction, std::uint32_t warp) {
-    instruction.bytes = 1;
-    for (std::uint32_t at = 0; at < 4 * kShare; at += 32) trace.warp(instruction, (4 * warp * kShare + at + 5) % (4 * kWords - 32), 1);
-  };
+  EXPECT_LE(shadow_per_byte({kLoad}, bytes, {.fences = true}), 8.0);
   EXPECT_LE(shadow_per_byte({kLoad}, bytes), 8.0);
   EXPECT_GT(shadow_per_byte({kLoad}, bytes), 3.0);
 }

@@ -130,7 +130,19 @@ std::size_t flag(Order write, Order read, Scope scope, std::uint32_t to) {
 
 TEST(Flags, ReleaseAndAcquireOrder) { EXPECT_EQ(flag(Order::release, Order::acquire, Scope::gpu, 1), 0u); }
 TEST(Flags, BlockScopeSuffices) { EXPECT_EQ(flag(Order::release, Order::acquire, Scope::cta, 0), 0u); }
-TEST(Flags, BlockScopeDoesNotReachOtherBlocks) { EXPECT_EQ(flag(Order::release, Order::acquire, Scope::cta, 1), 1u); }
+// The flag's own accesses race then, as well as what it should have published.
+TEST(Flags, BlockScopeDoesNotReachOtherBlocks) { EXPECT_EQ(flag(Order::release, Order::acquire, Scope::cta, 1), 2u); }
+
+TEST(Atomics, OfBlockScopeRaceWithThoseOfOtherBlocks) {
+  for (const Scope second : {Scope::cta, Scope::gpu}) {
+    RaceTrace trace(kClocks, 2, 32);
+    trace.one(atomic(0, false, Order::relaxed, Scope::cta), 0, 0);
+    trace.one(atomic(0, false, Order::relaxed, Scope::cta), 1, 0);
+    EXPECT_EQ(trace.faults(), 0u);
+    trace.one(atomic(1, false, Order::relaxed, second), 0, 0);
+    EXPECT_EQ(trace.faults(), 1u);
+  }
+}
 TEST(Flags, RelaxedStoresDoNotRelease) { EXPECT_EQ(flag(Order::relaxed, Order::acquire, Scope::gpu, 1), 1u); }
 TEST(Flags, RelaxedLoadsDoNotAcquire) { EXPECT_EQ(flag(Order::release, Order::relaxed, Scope::gpu, 1), 1u); }
 

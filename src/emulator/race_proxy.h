@@ -11,16 +11,18 @@
 namespace kforge::emulator {
 
 struct UnfencedWrite {
-  std::uint32_t thread = 0;      // that wrote, in the block
+  std::uint32_t thread = 0;      // that wrote, in its block
   std::uint32_t location = 0;    // of the write
   std::uint64_t offset = 0;      // in the shared window
 };
 
 class ProxyWatch {
  public:
-  ProxyWatch(std::uint32_t shared_bytes, std::uint32_t threads) : cells_(shared_bytes / kGranule + 1), fenced_(threads) {}
+  // `clock` is that of all blocks of the launch, and outlives them.
+  ProxyWatch(std::uint32_t shared_bytes, std::uint32_t threads, std::uint64_t& clock) : cells_(shared_bytes / kGranule + 1), fenced_(threads), now_(&clock) {}
 
-  void wrote(std::uint64_t offset, std::uint32_t bytes, std::uint32_t thread, std::uint32_t location);
+  // By a thread of the block that `writer` watches: another one of the cluster, which stays as long.
+  void wrote(std::uint64_t offset, std::uint32_t bytes, const ProxyWatch& writer, std::uint32_t thread, std::uint32_t location);
   void wrote_by_async_proxy(std::uint64_t offset, std::uint64_t bytes);
   void fence(std::uint32_t thread);
   // The first byte of the range that `reader` may not read through the async proxy.
@@ -30,11 +32,12 @@ class ProxyWatch {
   static constexpr std::uint64_t kGranule = 4;
   struct Cell {
     std::uint64_t time = 0;      // 0: nobody wrote
+    const ProxyWatch* writer = nullptr;
     std::uint32_t thread = 0, location = 0;
   };
   std::vector<Cell> cells_;
   std::vector<std::uint64_t> fenced_;   // by thread: when it last fenced
-  std::uint64_t now_ = 1;
+  std::uint64_t* now_;
 };
 
 }  // namespace kforge::emulator

@@ -27,7 +27,7 @@ struct RandomProgram {
   std::uint64_t seed = 0;
   std::string text;
   std::vector<RandomOutput> outputs;
-  std::uint32_t threads = 64, blocks = 2;
+  std::uint32_t threads = 64, blocks = 2, cluster = 1;   // blocks, of a cluster
   std::uint64_t input_stride = 0, output_stride = 0;   // bytes a thread
   std::vector<std::byte> input;        // all threads
   std::vector<std::byte> blob;         // third parameter, by value
@@ -41,5 +41,7 @@ bool is_never_generated(const ptx::Form& form);
 RandomProgram random_straight(std::uint64_t seed, int count);
 // Branches, loops, predication and divergence around arithmetic, with barriers, shared memory, shuffles, votes and atomics.
 RandomProgram random_structured(std::uint64_t seed, int count);
+// Blocks of a cluster that write, update and copy into each other's shared memory, and read there (random_cluster_program.cc).
+RandomProgram random_cluster(std::uint64_t seed, int phases);
 
 }  // namespace kforge::emulator

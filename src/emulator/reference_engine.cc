@@ -60,22 +60,30 @@ ReferenceResult Run::run() {
   if (entry == nullptr) { fail("no kernel of this name"); return result_; }
   const auto index = static_cast<std::uint32_t>(entry - module_.functions.data());
   lay_out(index);
-  for (std::uint32_t z = 0; z < launch_.grid.z; ++z)
-    for (std::uint32_t y = 0; y < launch_.grid.y; ++y)
-      for (std::uint32_t x = 0; x < launch_.grid.x && result_.error.empty(); ++x) {
-        block_ = Block{};
-        block_.index = {x, y, z};
-        block_.shared.resize(layout_.shared_bytes);
-        block_.threads.resize(launch_.block.count());
-        for (std::uint32_t i = 0; i < block_.threads.size(); ++i) {
-          block_.threads[i].index = i;
-          block_.threads[i].local.resize(local_bytes(index));
-          block_.threads[i].frames.push_back(make_frame(index));
-          block_.threads[i].frames.back().stack = local_bytes(index);
-        }
-        run_block();
+  const evidence::Dim3& c = launch_.cluster;
+  for (std::uint32_t z = 0; z < launch_.grid.z; z += c.z)
+    for (std::uint32_t y = 0; y < launch_.grid.y; y += c.y)
+      for (std::uint32_t x = 0; x < launch_.grid.x && result_.error.empty(); x += c.x) {
+        blocks_.clear();
+        for (std::uint32_t rank = 0; rank < c.count(); ++rank) blocks_.push_back(make_block(index, {x + rank % c.x, y + rank / c.x % c.y, z + rank / c.x / c.y}));
+        meeting_ = {};
+        run_cluster();
       }
   return result_;
+}
+
+Block Run::make_block(std::uint32_t entry, const evidence::Dim3& index) const {
+  Block block;
+  block.index = index;
+  block.shared.resize(layout_.shared_bytes);
+  block.threads.resize(launch_.block.count());
+  for (std::uint32_t i = 0; i < block.threads.size(); ++i) {
+    block.threads[i].index = i;
+    block.threads[i].local.resize(local_bytes(entry));
+    block.threads[i].frames.push_back(make_frame(entry));
+    block.threads[i].frames.back().stack = local_bytes(entry);
+  }
+  return block;
 }
 
 // All shared variables of the module one after another, dynamic ones at the end.
@@ -123,23 +131,30 @@ Frame Run::make_frame(std::uint32_t function) const {
   return frame;
 }
 
-// Threads take turns, so that one that spins on another's store gets on.
-void Run::run_block() {
-  constexpr int kTurn = 1000;
+void Run::run_cluster() {
   while (result_.error.empty()) {
     bool moved = false;
-    for (Thread& thread : block_.threads)
-      for (int i = 0; i < kTurn && thread.state == State::running && result_.error.empty(); ++i) {
-        step(thread);
-        moved = true;
-      }
-    if (!result_.error.empty()) return;
-    const bool warps = release_warps(), barriers = release_barriers();
-    if (moved || warps || barriers) continue;
-    for (const Thread& thread : block_.threads)
-      if (thread.state != State::exited) return fail("threads wait for one another and none can go on");
+    for (rank_ = 0; rank_ < blocks_.size() && result_.error.empty(); ++rank_) moved |= run_turn();
+    if (!result_.error.empty() || release_cluster() || moved) continue;
+    for (const Block& block : blocks_)
+      for (const Thread& thread : block.threads)
+        if (thread.state != State::exited) return fail("threads wait for one another and none can go on");
     return;
   }
+}
+
+// Threads take turns, so that one that spins on another's store gets on. False: none of the block can.
+bool Run::run_turn() {
+  constexpr int kTurn = 1000;
+  bool moved = false;
+  for (Thread& thread : block().threads)
+    for (int i = 0; i < kTurn && thread.state == State::running && result_.error.empty(); ++i) {
+      step(thread);
+      moved = true;
+    }
+  if (!result_.error.empty()) return false;
+  const bool warps = release_warps(), barriers = release_barriers();
+  return moved || warps || barriers;
 }
 
 const Instruction& Run::at(const Thread& thread) const {
@@ -178,6 +193,7 @@ bool Run::control(Thread& thread, const Instruction& in, Exec exec) {
       thread.state = State::at_warp;
       return true;
     case Exec::bar_sync: case Exec::bar_arrive: case Exec::bar_red: arrive(thread, in, exec); return true;
+    case Exec::barrier_cluster: meet_cluster(thread, in); return true;
     default: return false;
   }
 }
@@ -191,6 +207,10 @@ void Run::execute(Thread& thread, const Instruction& in, Exec exec) {
     case Exec::red: atomic(thread, in, false); break;
     case Exec::cvta: convert_address(thread, in); break;
     case Exec::isspacep: is_space(thread, in); break;
+    case Exec::createpolicy: 
+      write(thread, in.operands[0], ptx::Type::b64, in.operands.size() == 2 && types(in)[1] == ptx::Type::b64 ? value(thread, in.operands[1], ptx::Type::b64) : 1ull << 60);
+      break;
+    case Exec::mapa: map_address(thread, in); break;
     case Exec::mov_pack: pack(thread, in); break;
     case Exec::alloca_: case Exec::stacksave: case Exec::stackrestore: stack(thread, in, exec); break;
     case Exec::tex: texture(thread, in); break;

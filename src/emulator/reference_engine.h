@@ -3,7 +3,7 @@
 // in lockstep, no masks. A thread runs until it exits or waits for others; warp and block operations are done when all that
 // they wait for have come.
 //
-// Not here: clusters of several blocks, device runtime calls, and grids whose blocks wait for one another.
+// Blocks of a cluster take turns; clusters run one after the other. Not here: device runtime calls, and grids whose blocks wait for one another.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,7 @@ struct ReferenceLaunch {
   std::uint32_t dynamic_shared_bytes = 0;
   std::span<const std::byte> parameters;           // laid out as the entry's .param list, each aligned
   std::uint64_t instruction_limit = 100'000'000;   // of threads, all together
+  evidence::Dim3 cluster{1, 1, 1};
 };
 
 struct ReferenceResult {

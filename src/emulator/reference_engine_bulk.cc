@@ -53,19 +53,61 @@ std::byte* Run::locate_stretch(Thread& thread, const Instruction& in, const Oper
 void Run::copy_bulk(Thread& thread, const Instruction& in) {
   const std::string_view id = ptx::instruction_table()[in.form].id;
   if (id.find("prefetch") != std::string_view::npos) return;
+  if (id.find("multicast") != std::string_view::npos) return copy_to_many(thread, in);
   if (id.find("tensor") != std::string_view::npos) return copy_box(thread, in);
-  const bool loads = id.find("load") != std::string_view::npos;
+  if (id.starts_with("st_async") || id.starts_with("red_async")) return store_async(thread, in);
+  const bool remote = id.find("remote") != std::string_view::npos, loads = remote || id.find("load") != std::string_view::npos;
   const auto bytes = static_cast<std::uint64_t>(value(thread, in.operands[2], Type::u32));
   Instruction as_global = in, as_shared = in;
   as_global.mods.space = Space::global;
   as_shared.mods.space = Space::shared;
   if (bytes % 16 != 0) return fail("a bulk copy of bytes that are no multiple of 16");
   std::byte* to = locate_stretch(thread, loads ? as_shared : as_global, in.operands[0], bytes);
-  std::byte* from = locate_stretch(thread, loads ? as_global : as_shared, in.operands[1], bytes);
+  std::byte* from = locate_stretch(thread, loads && !remote ? as_global : as_shared, in.operands[1], bytes);
   if (to == nullptr || from == nullptr) return fail("a bulk copy outside memory");
   if (in.mods.atom_op != ptx::AtomOp::none) return reduce(in, in.type, to, from, bytes);
   std::memcpy(to, from, bytes);
   if (loads) count_bytes(thread, in, in.operands[3], bytes);
+}
+
+// st.async and red.async, done at once.
+void Run::store_async(Thread& thread, const Instruction& in) {
+  Instruction as_shared = in;
+  as_shared.mods.space = Space::shared;
+  const std::size_t width = ptx::size_bytes(in.type);
+  const Operand& data = in.operands[1];
+  const bool vector = data.kind == Operand::Kind::vector;
+  const std::size_t count = vector ? data.elements.size() : 1;
+  std::byte* const at = locate(thread, as_shared, in.operands[0], width * count);
+  if (at == nullptr) return fail("an asynchronous store outside memory");
+  for (std::size_t k = 0; k < count; ++k) {
+    auto bits = static_cast<std::uint64_t>(value(thread, vector ? data.elements[k] : data, in.type));
+    if (in.mods.atom_op != ptx::AtomOp::none) {
+      std::uint64_t old = 0;
+      std::memcpy(&old, at, width);
+      bits = atomic_result(in, old, bits, 0, false);
+    }
+    std::memcpy(at + k * width, &bits, width);
+  }
+  count_bytes(thread, in, in.operands[2], width * count);
+}
+
+// The same copy as each block of the mask would make it for itself.
+void Run::copy_to_many(Thread& thread, const Instruction& in) {
+  Instruction single = in;
+  const std::string single_id = [&] {
+    std::string id(ptx::instruction_table()[in.form].id);
+    return id.erase(id.find("_multicast"));
+  }();
+  const auto table = ptx::instruction_table();
+  for (std::uint16_t form = 0; form < table.size(); ++form)
+    if (table[form].id == single_id) single.form = form;
+  const std::size_t mask_at = single_id.find("tensor") != std::string::npos ? 3 : 4;
+  const auto mask = static_cast<std::uint32_t>(value(thread, in.operands[mask_at], Type::b16));
+  const std::size_t own = rank_;
+  for (rank_ = 0; rank_ < blocks_.size(); ++rank_)
+    if ((mask >> rank_ & 1) != 0) copy_bulk(thread, single);
+  rank_ = own;
 }
 
 void Run::count_bytes(Thread& thread, const Instruction& in, const Operand& barrier, std::uint64_t bytes) {
@@ -73,7 +115,8 @@ void Run::count_bytes(Thread& thread, const Instruction& in, const Operand& barr
   as_shared.mods.space = Space::shared;
   const std::byte* at = locate(thread, as_shared, barrier, 8);
   if (at == nullptr) return fail("an mbarrier object outside memory");
-  Mbarrier& object = block_.mbarriers[static_cast<std::uint64_t>(at - block_.shared.data())];
+  Block& owner = owner_of(at);
+  Mbarrier& object = owner.mbarriers[static_cast<std::uint64_t>(at - owner.shared.data())];
   object.bytes -= static_cast<std::int64_t>(bytes);
   if (object.awaited > 0 || object.bytes != 0) return;
   ++object.phase;
@@ -100,7 +143,8 @@ void Run::copy_box(Thread& thread, const Instruction& in) {
   const std::uint64_t width = tensor_element_bytes(map.type), all = static_cast<std::uint64_t>(count[0] * count[1] * count[2] * count[3] * count[4]);
   std::byte* const base = locate_stretch(thread, as_shared, in.operands[loads ? 0 : 1], width * all);
   if (base == nullptr) return fail("a box outside shared memory");
-  const auto first = static_cast<std::uint64_t>(base - block_.shared.data());
+  Block& owner = owner_of(base);
+  const auto first = static_cast<std::uint64_t>(base - owner.shared.data());
   for (std::uint64_t n = 0; n < all; ++n) {
     std::uint64_t rest = n, global = map.address;
     bool inside = true;
@@ -116,7 +160,7 @@ void Run::copy_box(Thread& thread, const Instruction& in) {
     std::uint64_t at = first + n * width;
     const std::uint64_t pieces = std::uint64_t{1} << map.swizzle, piece = at / 16 % pieces;
     at = at - piece * 16 + (piece ^ (at / 128 % pieces)) * 16;
-    std::byte* const own = block_.shared.data() + at;
+    std::byte* const own = owner.shared.data() + at;
     std::byte* const other = inside ? memory_.find(global, width) : nullptr;
     if (inside && other == nullptr) return fail("a tensor outside memory");
     if (loads && inside) std::memcpy(own, other, width);

@@ -19,9 +19,10 @@ bool Run::mbarrier(Thread& thread, const Instruction& in) {
   while (in.operands[address].kind != Operand::Kind::address) ++address;
   std::byte* at = locate(thread, in, in.operands[address], 8);
   if (at == nullptr) { fail("an mbarrier object outside memory"); return false; }
-  const auto place = static_cast<std::uint64_t>(at - block_.shared.data());
+  Block& owner = owner_of(at);
+  const auto place = static_cast<std::uint64_t>(at - owner.shared.data());
   const auto number = [&]() -> std::uint64_t { return in.operands.size() > address + 1 ? static_cast<std::uint64_t>(value(thread, in.operands[address + 1], types[address + 1])) : 1; };
-  Mbarrier& object = block_.mbarriers[place];
+  Mbarrier& object = owner.mbarriers[place];
   const auto end_phase = [&] {
     if (object.awaited > 0 || object.bytes != 0) return;
     ++object.phase;
@@ -32,7 +33,7 @@ bool Run::mbarrier(Thread& thread, const Instruction& in) {
     object = {};
     object.expected = object.awaited = static_cast<std::int64_t>(number());
   } else if (id.starts_with("mbarrier_inval")) {
-    block_.mbarriers.erase(place);
+    owner.mbarriers.erase(place);
   } else if (id.starts_with("mbarrier_expect_tx")) {
     object.bytes += static_cast<std::int64_t>(number());
   } else if (id.starts_with("mbarrier_complete_tx")) {

@@ -15,14 +15,36 @@ namespace {
 std::byte* within(std::span<std::byte> bytes, std::uint64_t offset, std::uint64_t size) {
   return offset + size <= bytes.size() && offset <= bytes.size() ? bytes.data() + offset : nullptr;
 }
+bool asks_for_cluster(const Instruction& in) { return ptx::instruction_table()[in.form].id == "isspacep_cluster"; }
 std::byte* in_parameters(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t size) {   // never stored to
   return within(std::span(const_cast<std::byte*>(bytes.data()), bytes.size()), offset, size);
 }
 
 }  // namespace
 
+std::byte* Run::in_cluster(std::uint64_t address, std::uint64_t size) {
+  const std::uint64_t rank = address >> kRankShift;
+  if (rank == 0) return within(block().shared, address, size);
+  return rank <= blocks_.size() ? within(blocks_[rank - 1].shared, address & ((std::uint64_t{1} << kRankShift) - 1), size) : nullptr;
+}
+
+Block& Run::owner_of(const std::byte* at) {
+  for (Block& block : blocks_)
+    if (at >= block.shared.data() && at < block.shared.data() + block.shared.size()) return block;
+  return this->block();
+}
+
+// mapa and getctarank.
+void Run::map_address(Thread& thread, const Instruction& in) {
+  const std::uint64_t base = in.mods.space == Space::shared ? 0 : kSharedBase;
+  const std::uint64_t address = static_cast<std::uint64_t>(value(thread, in.operands[1], in.type)) - base, named = address >> kRankShift;
+  if (in.operands.size() == 2) return write(thread, in.operands[0], Type::u32, named == 0 ? rank_ : named - 1);
+  const auto rank = static_cast<std::uint64_t>(value(thread, in.operands[2], Type::u32));
+  write(thread, in.operands[0], in.type, base + ((address & ((std::uint64_t{1} << kRankShift) - 1)) | (rank + 1) << kRankShift));
+}
+
 std::byte* Run::generic(Thread& thread, std::uint64_t address, std::uint64_t size, bool* in_global) {
-  if (address - kSharedBase < kWindow) return within(block_.shared, address - kSharedBase, size);
+  if (address - kSharedBase < kWindow) return in_cluster(address - kSharedBase, size);
   if (address - kLocalBase < kWindow) return within(thread.local, address - kLocalBase, size);
   if (address - kParamBase < kWindow) return in_parameters(launch_.parameters, address - kParamBase, size);
   if (in_global != nullptr) *in_global = true;
@@ -52,7 +74,7 @@ std::byte* Run::locate(Thread& thread, const Instruction& in, const Operand& ope
     return nullptr;
   }
   switch (space) {
-    case Space::shared: return within(block_.shared, address, size);
+    case Space::shared: return in_cluster(address, size);
     case Space::local: return within(thread.local, address, size);
     case Space::param: return in_parameters(launch_.parameters, address, size);
     case Space::global: case Space::constant:
@@ -136,7 +158,8 @@ void Run::convert_address(Thread& thread, const Instruction& in) {
 void Run::is_space(Thread& thread, const Instruction& in) {
   const auto address = static_cast<std::uint64_t>(value(thread, in.operands[1], Type::u64));
   Space space = Space::global;
-  if (address - kSharedBase < kWindow) space = Space::shared;
+  const std::uint64_t named = (address - kSharedBase) >> kRankShift;
+  if (address - kSharedBase < kWindow) space = asks_for_cluster(in) || named == 0 || named == rank_ + 1 ? Space::shared : Space::generic;
   else if (address - kLocalBase < kWindow) space = Space::local;
   else if (address - kParamBase < kWindow) space = Space::param;
   else

@@ -14,27 +14,27 @@ using ptx::Type;
 // warp can move.
 bool Run::release_warps() {
   bool released = false;
-  for (std::size_t first = 0; first < block_.threads.size(); first += 32) {
-    const std::size_t end = std::min(first + 32, block_.threads.size());
+  for (std::size_t first = 0; first < block().threads.size(); first += 32) {
+    const std::size_t end = std::min(first + 32, block().threads.size());
     std::uint64_t alive = 0, running = 0;
     for (std::size_t i = first; i < end; ++i) {
       const std::uint64_t bit = std::uint64_t{1} << (i - first);
-      if (block_.threads[i].state != State::exited) alive |= bit;
-      if (block_.threads[i].state == State::running) running |= bit;
+      if (block().threads[i].state != State::exited) alive |= bit;
+      if (block().threads[i].state == State::running) running |= bit;
     }
     for (std::size_t i = first; i < end; ++i) {
-      if (block_.threads[i].state != State::at_warp) continue;
-      const Instruction& in = at(block_.threads[i]);
+      if (block().threads[i].state != State::at_warp) continue;
+      const Instruction& in = at(block().threads[i]);
       const Exec exec = exec_of(in);
       const auto mask_of = [&](Thread& thread) {
         return exec == Exec::activemask ? 0 : is_matrix(exec) || exec == Exec::wgmma ? 0xffffffffu : static_cast<std::uint64_t>(value(thread, in.operands.back(), Type::b32));
       };
-      const std::uint64_t wanted = mask_of(block_.threads[i]);
+      const std::uint64_t wanted = mask_of(block().threads[i]);
       std::vector<Thread*> lanes;
       std::uint64_t here = 0;
       for (std::size_t k = first; k < end; ++k)
-        if (block_.threads[k].state == State::at_warp && &at(block_.threads[k]) == &in && mask_of(block_.threads[k]) == wanted) {
-          lanes.push_back(&block_.threads[k]);
+        if (block().threads[k].state == State::at_warp && &at(block().threads[k]) == &in && mask_of(block().threads[k]) == wanted) {
+          lanes.push_back(&block().threads[k]);
           here |= std::uint64_t{1} << (k - first);
         }
       const bool complete = exec == Exec::activemask ? running == 0 : (wanted & alive & ~here) == 0;
@@ -139,7 +139,7 @@ BarrierOperands operands_of(const Instruction& in, Exec exec) {
 
 void Run::arrive(Thread& thread, const Instruction& in, Exec exec) {
   const BarrierOperands operands = operands_of(in, exec);
-  Barrier& barrier = block_.barriers[static_cast<std::uint64_t>(value(thread, in.operands[operands.id], Type::u32))];
+  Barrier& barrier = block().barriers[static_cast<std::uint64_t>(value(thread, in.operands[operands.id], Type::u32))];
   if (operands.predicate) {
     const bool holds = value(thread, in.operands[*operands.predicate], Type::pred) != 0;
     barrier.all &= holds;
@@ -154,12 +154,39 @@ void Run::arrive(Thread& thread, const Instruction& in, Exec exec) {
   }
 }
 
+void Run::meet_cluster(Thread& thread, const Instruction& in) {
+  if (ptx::instruction_table()[in.form].id == "barrier_cluster_wait") {
+    thread.state = State::at_cluster;
+    return;
+  }
+  thread.met = meeting_.phase;
+  ++meeting_.arrived;
+  ++thread.frames.back().pc;
+}
+
+// Who has arrived may go on when all that live have.
+bool Run::release_cluster() {
+  std::uint64_t alive = 0;
+  for (const Block& block : blocks_)
+    for (const Thread& thread : block.threads) alive += thread.state != State::exited ? 1 : 0;
+  if (meeting_.arrived != 0 && meeting_.arrived >= alive) meeting_ = {0, meeting_.phase + 1};
+  bool released = false;
+  for (Block& block : blocks_)
+    for (Thread& thread : block.threads) {
+      if (thread.state != State::at_cluster || thread.met == meeting_.phase) continue;
+      thread.state = State::running;
+      ++thread.frames.back().pc;
+      released = true;
+    }
+  return released;
+}
+
 bool Run::release_barriers() {
   bool released = false;
-  for (auto& [id, barrier] : block_.barriers) {
+  for (auto& [id, barrier] : block().barriers) {
     std::vector<Thread*> waiting;
     std::uint64_t alive = 0, expected = 0;
-    for (Thread& thread : block_.threads) {
+    for (Thread& thread : block().threads) {
       if (thread.state == State::exited) continue;
       ++alive;
       if (thread.state != State::at_barrier) continue;

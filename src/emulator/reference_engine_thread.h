@@ -13,6 +13,7 @@ namespace kforge::emulator::reference {
 
 inline constexpr std::uint64_t kSharedBase = 0x7000'0000'0000, kLocalBase = 0x7800'0000'0000, kParamBase = 0x7c00'0000'0000,
                                kWindow = 0x100'0000'0000, kFunctionBase = 0x7f00'0000'0000;
+inline constexpr std::uint32_t kRankShift = 24;
 
 // The types of an instruction's operands as its row gives them (Type::none: an address, a label, ...).
 std::vector<ptx::Type> operand_types(const ptx::Instruction& instruction);
@@ -27,13 +28,14 @@ struct Frame {
   const ptx::Instruction* call = nullptr;             // that made this frame
 };
 
-enum class State : std::uint8_t { running, at_warp, at_barrier, exited };
+enum class State : std::uint8_t { running, at_warp, at_barrier, at_cluster, exited };
 
 struct Thread {
   std::uint32_t index = 0;                            // in the block
   std::uint32_t lane() const { return index % 32; }
   State state = State::running;
   bool carry = false;
+  std::uint64_t met = 0;                              // the phase of the cluster's barrier in which it arrived last
   std::vector<Frame> frames;
   std::vector<std::byte> local;
 };
@@ -42,6 +44,10 @@ struct Barrier {
   std::uint64_t arrived = 0;                          // bar.arrive: threads that do not wait
   bool all = true, any = false;
   std::uint64_t count = 0;                            // predicates that held
+};
+
+struct Meeting {                                      // barrier.cluster
+  std::uint64_t arrived = 0, phase = 1;
 };
 
 struct Mbarrier {
@@ -72,7 +78,10 @@ class Run {
  private:
   // reference_engine.cc
   void lay_out(std::uint32_t entry);
-  void run_block();
+  Block make_block(std::uint32_t entry, const evidence::Dim3& index) const;
+  void run_cluster();
+  bool run_turn();
+  Block& block() { return blocks_[rank_]; }
   void step(Thread& thread);
   void execute(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
   bool control(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
@@ -102,12 +111,18 @@ class Run {
   void store(Thread& thread, const ptx::Instruction& in);
   void atomic(Thread& thread, const ptx::Instruction& in, bool returns);
   void convert_address(Thread& thread, const ptx::Instruction& in);
+  void map_address(Thread& thread, const ptx::Instruction& in);
+  // Of the cluster's shared memory. An address is the offset and, from kRankShift on, the rank and one; zero there: the block's own.
+  std::byte* in_cluster(std::uint64_t address, std::uint64_t bytes);
+  Block& owner_of(const std::byte* at);   // whose shared memory that is
   void is_space(Thread& thread, const ptx::Instruction& in);
   void copy_async(Thread& thread, const ptx::Instruction& in);
 
   // reference_engine_bulk.cc
   void copy_bulk(Thread& thread, const ptx::Instruction& in);
   std::byte* locate_stretch(Thread& thread, const ptx::Instruction& in, const ptx::Operand& operand, std::uint64_t bytes);
+  void copy_to_many(Thread& thread, const ptx::Instruction& in);
+  void store_async(Thread& thread, const ptx::Instruction& in);
   void copy_box(Thread& thread, const ptx::Instruction& in);
   void count_bytes(Thread& thread, const ptx::Instruction& in, const ptx::Operand& barrier, std::uint64_t bytes);
 
@@ -119,6 +134,8 @@ class Run {
   // reference_engine_sync.cc
   bool release_warps();
   bool release_barriers();
+  void meet_cluster(Thread& thread, const ptx::Instruction& in);
+  bool release_cluster();
   void collective(std::vector<Thread*>& lanes, const ptx::Instruction& in, ptx::Exec exec);
   void shuffle(std::vector<Thread*>& lanes, const ptx::Instruction& in);
   void arrive(Thread& thread, const ptx::Instruction& in, ptx::Exec exec);
@@ -142,7 +159,9 @@ class Run {
   const ReferenceLaunch& launch_;
   ReferenceResult result_;
   Layout layout_;
-  Block block_;
+  std::vector<Block> blocks_;                          // of the cluster that runs
+  std::size_t rank_ = 0;                               // of the block whose turn it is
+  Meeting meeting_;
   std::unordered_map<const ptx::Instruction*, std::vector<ptx::Type>> types_;
   std::uint64_t clock_ = 0;
 };

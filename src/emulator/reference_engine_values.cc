@@ -31,24 +31,24 @@ const std::vector<Type>& Run::types(const Instruction& in) {
 
 std::uint64_t Run::special(const Thread& thread, ptx::SpecialRegister special) {
   using S = ptx::SpecialRegister;
-  const evidence::Dim3& block = launch_.block;
+  const evidence::Dim3 &threads = launch_.block, &cluster = launch_.cluster;
   const std::uint32_t i = thread.index, lane = thread.lane();
   switch (special) {
-    case S::tid_x: return i % block.x;
-    case S::tid_y: return i / block.x % block.y;
-    case S::tid_z: return i / (block.x * block.y);
-    case S::ntid_x: return block.x;
-    case S::ntid_y: return block.y;
-    case S::ntid_z: return block.z;
-    case S::ctaid_x: return block_.index.x;
-    case S::ctaid_y: return block_.index.y;
-    case S::ctaid_z: return block_.index.z;
+    case S::tid_x: return i % threads.x;
+    case S::tid_y: return i / threads.x % threads.y;
+    case S::tid_z: return i / (threads.x * threads.y);
+    case S::ntid_x: return threads.x;
+    case S::ntid_y: return threads.y;
+    case S::ntid_z: return threads.z;
+    case S::ctaid_x: return block().index.x;
+    case S::ctaid_y: return block().index.y;
+    case S::ctaid_z: return block().index.z;
     case S::nctaid_x: return launch_.grid.x;
     case S::nctaid_y: return launch_.grid.y;
     case S::nctaid_z: return launch_.grid.z;
     case S::laneid: return lane;
     case S::warpid: return i / 32;
-    case S::nwarpid: return (block.count() + 31) / 32;
+    case S::nwarpid: return (threads.count() + 31) / 32;
     case S::lanemask_eq: return std::uint64_t{1} << lane;
     case S::lanemask_lt: return (std::uint64_t{1} << lane) - 1;
     case S::lanemask_le: return (std::uint64_t{2} << lane) - 1;
@@ -57,13 +57,21 @@ std::uint64_t Run::special(const Thread& thread, ptx::SpecialRegister special) {
     case S::clock: case S::clock64: case S::globaltimer: case S::globaltimer_lo: return ++clock_;
     case S::dynamic_smem_size: return launch_.dynamic_shared_bytes;
     case S::total_smem_size: return layout_.shared_bytes;
-    case S::cluster_nctaid_x: case S::cluster_nctaid_y: case S::cluster_nctaid_z: case S::cluster_nctarank: return 1;
-    case S::clusterid_x: return block_.index.x;
-    case S::clusterid_y: return block_.index.y;
-    case S::clusterid_z: return block_.index.z;
-    case S::nclusterid_x: return launch_.grid.x;
-    case S::nclusterid_y: return launch_.grid.y;
-    case S::nclusterid_z: return launch_.grid.z;
+    case S::cluster_nctaid_x: return cluster.x;
+    case S::cluster_nctaid_y: return cluster.y;
+    case S::cluster_nctaid_z: return cluster.z;
+    case S::cluster_nctarank: return cluster.count();
+    case S::cluster_ctaid_x: return block().index.x % cluster.x;
+    case S::cluster_ctaid_y: return block().index.y % cluster.y;
+    case S::cluster_ctaid_z: return block().index.z % cluster.z;
+    case S::cluster_ctarank: return rank_;
+    case S::is_explicit_cluster: return cluster.count() > 1 ? 1 : 0;
+    case S::clusterid_x: return block().index.x / cluster.x;
+    case S::clusterid_y: return block().index.y / cluster.y;
+    case S::clusterid_z: return block().index.z / cluster.z;
+    case S::nclusterid_x: return launch_.grid.x / cluster.x;
+    case S::nclusterid_y: return launch_.grid.y / cluster.y;
+    case S::nclusterid_z: return launch_.grid.z / cluster.z;
     default: return 0;
   }
 }

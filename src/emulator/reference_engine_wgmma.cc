@@ -56,8 +56,8 @@ void Run::warpgroup_product(std::vector<Thread*>& lanes, const Instruction& in) 
   const auto in_shared = [&](const MatrixLayout& layout, bool transposed, std::uint64_t mn, std::uint64_t k) {
     const std::uint64_t at = place(layout, transposed, mn, k, size);
     std::uint64_t bits = 0;
-    if (at + size > block_.shared.size()) fail("wgmma reads outside shared memory");
-    else std::memcpy(&bits, block_.shared.data() + at, size);
+    if (at + size > block().shared.size()) fail("wgmma reads outside shared memory");
+    else std::memcpy(&bits, block().shared.data() + at, size);
     return bits;
   };
   const auto negated = [&](std::uint64_t bits, std::int32_t scale) { return scale < 0 ? bits ^ std::uint64_t{1} << (8 * size - 1) : bits; };

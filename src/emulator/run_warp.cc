@@ -86,8 +86,24 @@ bool force_warp_sync(Warp& w) {
   return true;
 }
 
+void run_group(Warp& w, const Group& group) {
+  w.frame = group.frame;
+  w.bases[static_cast<std::size_t>(Bank::frame)] = group.frame->registers.data();
+  w.pc = group.pc;
+  w.active = group.mask;
+  w.stop_pc = kNoPc;
+}
+
 // Makes a group the running one. False: none is ready.
 bool pick(Warp& w, bool rotate) {
+  if (w.active == 0 && w.groups.size() == 1 && w.groups[0].wait != Wait::warp_sync) {   // a warp at a barrier, or past it
+    Group& only = w.groups[0];
+    only.mask &= w.live;
+    if (only.mask != 0 && !is_ready(w, only)) return false;
+    if (only.mask != 0) run_group(w, only);
+    w.groups.clear();
+    return w.active != 0;
+  }
   park_active(w);
   merge_groups(w);
   Group* best = nullptr;
@@ -102,11 +118,7 @@ bool pick(Warp& w, bool rotate) {
   if (best == nullptr) return false;
   const Group chosen = *best;
   w.groups.erase(w.groups.begin() + (best - w.groups.data()));
-  w.frame = chosen.frame;
-  w.bases[static_cast<std::size_t>(Bank::frame)] = chosen.frame->registers.data();
-  w.pc = chosen.pc;
-  w.active = chosen.mask;
-  w.stop_pc = kNoPc;
+  run_group(w, chosen);
   for (const Group& group : w.groups)
     if (group.frame == w.frame && group.wait != Wait::barrier && group.pc > w.pc) w.stop_pc = std::min(w.stop_pc, group.pc);
   return true;
@@ -121,10 +133,17 @@ void start_watch(Warp& w) {
   w.watch_pc = kNoPc;
 }
 
+// Of all that decides how the warp goes on: a loop that returns to one state in a function may count in its caller.
+std::uint64_t state_of(const Warp& w) {
+  std::uint64_t hash = w.active;
+  for (const Frame* frame = w.frame; frame != nullptr; frame = frame->parent) hash = XXH3_64bits_withSeed(frame->registers.data(), frame->registers.size(), hash + frame->return_pc);
+  return hash;
+}
+
 // At a backward jump. True: the same state as before.
 bool came_back(Warp& w) {
   if (w.watch_pc != kNoPc && w.watch_pc != w.pc) return false;
-  const std::uint64_t hash = XXH3_64bits_withSeed(w.frame->registers.data(), w.frame->registers.size(), w.active);
+  const std::uint64_t hash = state_of(w);
   const bool comparable = w.watch_pc == w.pc && w.watch_stores == w.launch->stores;
   if (comparable && hash == w.watch_hash) return true;
   if (!comparable || ++w.watch_count >= w.watch_next) {

@@ -20,6 +20,7 @@
 #include <random>
 
 #include "emulator/bulk_ops.h"
+#include "emulator/cluster.h"
 #include "emulator/handlers.h"
 #include "emulator/hang.h"
 #include "emulator/run_warp.h"
@@ -43,9 +44,13 @@ constexpr std::size_t kReversedBlocks = 256;     // resident when the youngest r
 // Thread-instructions of the launch so far, those of other workers included.
 std::uint64_t all_instructions(const Launch& launch) { return launch.team != nullptr ? launch.team->instructions.load() : launch.thread_instructions; }
 
-// Per quantum of a warp: somebody outside tells a slow launch from a stuck one by it.
+constexpr std::uint64_t kWorthTelling = 50'000;   // thread-instructions: workers share the place, and take it from each other
+
+// Somebody outside tells a slow launch from a stuck one by it.
 void tell_progress(Launch& launch) {
-  if (launch.team != nullptr) launch.team->instructions += launch.thread_instructions - std::exchange(launch.told_team, launch.thread_instructions);
+  if (launch.thread_instructions - launch.told < kWorthTelling) return;
+  const std::uint64_t more = launch.thread_instructions - std::exchange(launch.told, launch.thread_instructions);
+  if (launch.team != nullptr) launch.team->instructions += more;
   if (launch.progress != nullptr) std::atomic_ref(*launch.progress).store(launch.instructions_before + all_instructions(launch), std::memory_order_relaxed);
 }
 
@@ -60,7 +65,7 @@ bool run_block(Launch& launch, Block& block, std::uint64_t quantum, std::mt19937
     bool moved = false;
     const std::size_t first = random != nullptr ? (*random)() % block.warps.size() : 0;
     for (std::size_t k = 0; k < block.warps.size(); ++k) {
-      Warp& w = block.warps[(k + first) % block.warps.size()];
+      Warp& w = block.warps[k + first < block.warps.size() ? k + first : k + first - block.warps.size()];
       if (w.done()) continue;
       const std::uint64_t before = launch.clock;
       const Outcome outcome = run(w, random != nullptr ? quantum / 2 + (*random)() % quantum : quantum);
@@ -93,7 +98,9 @@ class Grid {
     seeded_ = options.seed != 0;
     seed_ = options.seed;
     const std::uint64_t all = launch.grid.count();
-    const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, options.sampled_blocks);
+    in_cluster_ = launch.cluster.count();
+    const std::uint64_t sampled = (options.sampled_blocks + in_cluster_ - 1) / in_cluster_ * in_cluster_;
+    const std::uint64_t wanted = options.sampled_blocks == 0 ? all : std::min(all, sampled);
     all_ = all;
     total_ = end_ = wanted;
     youngest_first_ = seeded_ && options.seed % 2 == 0;
@@ -111,7 +118,7 @@ class Grid {
   void take_share(std::uint64_t first, std::uint32_t worker, std::uint32_t workers) {
     next_ = first + worker;
     stride_ = workers;
-    random_.seed(random_() + worker);
+    if (seeded_) random_.seed(random_() + worker);
   }
 
   // Until all blocks that may be admitted have ended, or the launch has.
@@ -149,23 +156,46 @@ class Grid {
   }
 
  private:
-  // One block out of each of `total_` parts of the grid, whose sizes differ by one at most: the seed says which, so that a kernel cannot know the blocks that are
-  // looked at. The parts have no block in common: no block runs twice.
+  // The k-th block that runs: those of a cluster one after the other.
   std::uint64_t block_at(std::uint64_t k) const {
+    if (in_cluster_ == 1) return cluster_at(k);
+    return block_of_cluster(launch_.grid, launch_.cluster, cluster_at(k / in_cluster_), static_cast<std::uint32_t>(k % in_cluster_));
+  }
+  // One cluster (or block, where there are none) out of each of the sampled parts of the grid, whose sizes differ by one at most: the seed says which, so that a kernel
+  // cannot know the blocks that are looked at. The parts have no block in common: no block runs twice.
+  std::uint64_t cluster_at(std::uint64_t k) const {
     if (total_ == all_) return k;
     const std::uint64_t first = start_of_part(k), blocks = start_of_part(k + 1) - first;
     return first + (seeded_ ? std::mt19937_64(seed_ + k)() % blocks : 0);
   }
   // REQUIRES: fewer than 2^32 parts.
-  std::uint64_t start_of_part(std::uint64_t k) const { return k * (all_ / total_) + k * (all_ % total_) / total_; }
+  std::uint64_t start_of_part(std::uint64_t k) const {
+    const std::uint64_t all = all_ / in_cluster_, parts = total_ / in_cluster_;
+    return k * (all / parts) + k * (all % parts) / parts;
+  }
+  void join_cluster(Block& block) {
+    if (in_cluster_ == 1 && !launch_.kernel->meets_cluster) return;
+    if (next_ % in_cluster_ == 0) {
+      joining_ = std::make_shared<Cluster>();
+      joining_->number = next_ / in_cluster_;
+    }
+    joining_->blocks.push_back(&block);
+    block.cluster = joining_;
+  }
+  // A block whose others still run stays, for they may reach into it.
+  static bool has_ended(const Block& block) {
+    if (block.cluster == nullptr) return block.live_warps == 0;
+    return std::all_of(block.cluster->blocks.begin(), block.cluster->blocks.end(), [](const Block* other) { return other->live_warps == 0; });
+  }
   void admit() {
-    for (; blocks_.size() < target_ && next_ < end_; next_ += stride_) {
+    for (; (blocks_.size() < target_ || next_ % in_cluster_ != 0) && next_ < end_; next_ += stride_) {
       std::unique_ptr<Block> used;
       if (!ended_.empty()) {
         used = std::move(ended_.back());
         ended_.pop_back();
       }
       blocks_.push_back(start_block(launch_, block_at(next_), std::move(used)));
+      join_cluster(*blocks_.back());
     }
   }
 
@@ -208,9 +238,12 @@ class Grid {
       moved |= run_block(launch_, block, quantum, seeded_ ? &random_ : nullptr);
       check_limits();
     }
+    std::vector<Block*> over;
+    for (const auto& block : blocks_)
+      if (has_ended(*block)) over.push_back(block.get());
+    for (Block* block : over) end_bulk(*block);
     std::erase_if(blocks_, [&](std::unique_ptr<Block>& block) {
-      if (block->live_warps != 0) return false;
-      end_bulk(*block);
+      if (std::find(over.begin(), over.end(), block.get()) == over.end()) return false;
       if (block->races != nullptr) launch_.races->end_block(block->races);
       moved = true;
       // Starting a small block from nothing costs as much as running it. What observers keep with a block is not taken over.
@@ -236,6 +269,8 @@ class Grid {
   std::uint64_t seed_ = 0;
   std::uint64_t next_ = 0, end_ = 0, total_ = 0, all_ = 0, stride_ = 1;
   std::uint64_t slept_ = 0;   // nanoseconds since something moved
+  std::uint64_t in_cluster_ = 1;
+  std::shared_ptr<Cluster> joining_;   // whose blocks become resident now
   std::size_t target_ = kResidentBlocks, limit_ = kResidentBlocks;
   std::chrono::steady_clock::time_point start_;
 };

@@ -9,6 +9,7 @@
 #include "emulator/alu.h"
 #include "emulator/handlers.h"
 #include "emulator/launch.h"
+#include "emulator/matrix_wide.h"
 #include "emulator/mbarrier_ops.h"
 #include "emulator/registers.h"
 #include "emulator/x86_writer.h"
@@ -160,7 +161,7 @@ Distances find_distances() {
 // addresses of its operands, of a routine that all ops of its kind share, or of its handler.
 class Compiler {
  public:
-  Compiler(const Kernel& kernel, Variant variant) : kernel_(kernel), index_(static_cast<std::size_t>(variant)) {
+  Compiler(const Kernel& kernel, Variant variant, bool has_avx512) : kernel_(kernel), index_(static_cast<std::size_t>(variant)), has_avx512_(has_avx512) {
     safety_ = variant == Variant::safety || variant == Variant::all;
     profile_ = variant == Variant::profile || variant == Variant::all;
   }
@@ -273,6 +274,7 @@ class Compiler {
   // d, a, b, c in rdi, rsi, rdx, rcx. All of the result is computed before any of it is stored: on a NaN nothing is, the zero flag is
   // clear, and the handler does the op from the start.
   void compile_routine(const Recipe& recipe) {
+    if (has_avx512_) return compile_routine512(recipe);
     const Ymm chunks = recipe.wide ? 8 : 4;
     for (Ymm k = 0; k < chunks; ++k) compile_chunk(recipe, k);
     std::size_t nan = 0;
@@ -322,6 +324,51 @@ class Compiler {
     }
   }
 
+  // The same with 512-bit registers. The upper 16, of which nothing has to be cleared: other code sees no trace of them.
+  void compile_routine512(const Recipe& recipe) {
+    constexpr Zmm kFirst = 16;
+    const Zmm chunks = recipe.wide ? 4 : 2;
+    for (Zmm k = 0; k < chunks; ++k) compile_chunk512(recipe, static_cast<Zmm>(kFirst + k), k);
+    std::size_t nan = 0;
+    if (recipe.check.opcode != 0) {
+      for (Zmm k = 0; k < chunks; k = static_cast<Zmm>(k + 2))
+        x_.compare_unordered512(recipe.check, recipe.wide, static_cast<Mask>(1 + k / 2), static_cast<Zmm>(kFirst + k), static_cast<Zmm>(kFirst + k + 1));
+      x_.test_masks(1, chunks / 2);
+      nan = x_.jump_if_not_zero();
+    }
+    for (Zmm k = 0; k < chunks; ++k) x_.store512(static_cast<Zmm>(kFirst + k), {kResult, 64 * k});
+    if (nan != 0) x_.ret(), x_.bind(nan);
+    x_.ret();
+  }
+
+  void compile_chunk512(const Recipe& recipe, Zmm to, std::int32_t k) {
+    const Zmm temporary = static_cast<Zmm>(to + 4), other = static_cast<Zmm>(to + 8);
+    const Place a{kOperands[0], 64 * k}, b{kOperands[1], 64 * k}, c{kOperands[2], 64 * k}, half_a{kOperands[0], 32 * k}, half_b{kOperands[1], 32 * k};
+    switch (recipe.kind) {
+      case Recipe::Kind::move: return x_.load512(to, a);
+      case Recipe::Kind::binary:
+        x_.load512(to, a);
+        if (!recipe.wide_count) return x_.vector512(recipe.op, recipe.wide, to, to, b);
+        x_.vector512(vex::kWidenUnsigned, false, temporary, 0, half_b);
+        return x_.vector512(recipe.op, recipe.wide, to, to, temporary);
+      case Recipe::Kind::fused:
+        x_.load512(to, a);
+        x_.load512(temporary, b);
+        return x_.vector512(recipe.op, recipe.wide, to, temporary, c);
+      case Recipe::Kind::multiply_add:
+        x_.load512(to, a);
+        x_.vector512(recipe.op, false, to, to, b);
+        return x_.vector512(vex::kAdd32, false, to, to, c);
+      case Recipe::Kind::complement: return x_.complement512(to, a);
+      case Recipe::Kind::wide_multiply: {
+        const VexOp widen = recipe.op == vex::kMulWideSigned ? vex::kWidenSigned : vex::kWidenUnsigned;
+        x_.vector512(widen, false, temporary, 0, half_a);
+        x_.vector512(widen, false, other, 0, half_b);
+        return x_.vector512(recipe.op, true, to, temporary, other);
+      }
+    }
+  }
+
   void compile_late(const Late& late) {
     x_.bind(late.jump);
     x_.load32(Gpr::rdx, kWarp, at_.active);
@@ -331,6 +378,7 @@ class Compiler {
 
   const Kernel& kernel_;
   std::size_t index_;
+  bool has_avx512_;
   bool safety_ = false, profile_ = false;
   Distances at_ = find_distances();
   X86Writer x_;
@@ -345,7 +393,7 @@ SegmentCode::~SegmentCode() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant) {
+std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant, bool wide) {
   auto result = std::make_unique<SegmentCode>();
   if (!has_avx2()) return result;
   const std::vector<bool> entries = find_entries(kernel);
@@ -362,7 +410,7 @@ std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant vari
     }
     pc = std::max(end, pc + 1);
   }
-  Compiler compiler(kernel, variant);
+  Compiler compiler(kernel, variant, wide && has_avx512());
   std::vector<std::size_t> starts;
   for (const Segment& segment : result->segments_) {
     starts.push_back(compiler.code().size());

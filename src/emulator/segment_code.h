@@ -1,7 +1,7 @@
 // Machine code for straight stretches of a kernel, for warps whose 32 lanes are all active.
 //
 // A segment is a run of ops between two places where control may come in or go elsewhere. Its code executes lane-wise
-// arithmetic in place (AVX2, operands at fixed distances from the bank pointers) and calls the handlers of everything else, so that what
+// arithmetic in place (AVX-512 or AVX2, operands at fixed distances from the bank pointers) and calls the handlers of everything else, so that what
 // the interpreter's loop does for each op (fetch, guard, count, dispatch, look at the flow) is done once for all. Wherever
 // arithmetic leaves the plain case (a NaN result) the op's handler is called as well: there is one set of semantics.
 //
@@ -47,13 +47,14 @@ class SegmentCode {
   const std::vector<Segment>& segments() const { return segments_; }
 
  private:
-  friend std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant);
+  friend std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant, bool wide);
   std::vector<Segment> segments_;
   std::vector<const Segment*> by_pc_;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
-std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant);
+// `wide`: with 512-bit registers where the machine has them; tests compare with and without.
+std::unique_ptr<SegmentCode> compile_segments(const Kernel& kernel, Variant variant, bool wide = true);
 
 }  // namespace kforge::emulator

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "emulator/random_program.h"
+#include "emulator/segment_code.h"
 #include "emulator/testing.h"
 #include "evidence/launch_log.h"
 
 namespace kforge::emulator {
 namespace {
+
+// Which handlers run: those that know every case; or the quick ones and the machine code of segments, with 512-bit registers or without.
+enum class Way { full, quick, quick_narrow };
 
 struct Outcome {
   std::string log;
@@ -34,7 +38,7 @@ std::string without_addresses(std::string text) {
   return text;
 }
 
-Outcome play(const std::string& text, const Shape& shape, bool shortcuts) {
+Outcome play(const std::string& text, const Shape& shape, Way way) {
   Outcome outcome;
   auto parsed = ptx::parse(text);
   EXPECT_TRUE(parsed.has_value()) << to_string(parsed.error()) << "\n" << text;
@@ -42,7 +46,7 @@ Outcome play(const std::string& text, const Shape& shape, bool shortcuts) {
   Device device(TestDevice::sheet());
   device.set_checks(shape.checks);
   device.set_seed(shape.seed);
-  auto loaded = device.load(std::make_shared<const ptx::Module>(std::move(*parsed)), shortcuts);
+  auto loaded = device.load(std::make_shared<const ptx::Module>(std::move(*parsed)), way != Way::full);
   EXPECT_TRUE(loaded.has_value());
   std::vector<Allocation*> buffers;
   for (const char* label : {"p", "q"}) {
@@ -61,6 +65,8 @@ Outcome play(const std::string& text, const Shape& shape, bool shortcuts) {
   std::memcpy(parameters.data() + 16, &n, 4);
   LaunchRequest request;
   request.kernel = device.find_kernel(*loaded, "kernel");
+  if (way == Way::quick_narrow)
+    for (std::size_t variant = 0; variant < kVariants; ++variant) request.kernel->segments[variant] = compile_segments(*request.kernel, static_cast<Variant>(variant), false);
   request.grid = shape.grid;
   request.block = shape.block;
   request.parameters = parameters;
@@ -84,9 +90,12 @@ void expect_same(const std::string& text, const Shape& shape) {
   for (const Checks& checks : {Checks{true, true}, Checks{true, false}, Checks{false, true}, Checks{false, false}}) {
     Shape with = shape;
     with.checks = checks;
-    const Outcome quick = play(text, with, true), full = play(text, with, false);
-    EXPECT_EQ(quick.log, full.log) << "safety " << checks.safety << ", profile " << checks.profile << "\n" << text;
-    EXPECT_TRUE(quick.memory == full.memory) << "safety " << checks.safety << ", profile " << checks.profile << "\n" << text;
+    const Outcome full = play(text, with, Way::full);
+    for (const Way way : {Way::quick, Way::quick_narrow}) {
+      const Outcome quick = play(text, with, way);
+      EXPECT_EQ(quick.log, full.log) << "safety " << checks.safety << ", profile " << checks.profile << ", way " << static_cast<int>(way) << "\n" << text;
+      EXPECT_TRUE(quick.memory == full.memory) << "safety " << checks.safety << ", profile " << checks.profile << ", way " << static_cast<int>(way) << "\n" << text;
+    }
   }
 }
 
@@ -201,9 +210,12 @@ TEST(Shortcuts, RandomPrograms) {
     shape.bytes = std::max<std::uint64_t>(program.input.size(), program.output_stride * program.threads * program.blocks);
     shape.grid = {program.blocks, 1, 1};
     shape.block = {program.threads, 1, 1};
-    const Outcome quick = play(program.text, shape, true), full = play(program.text, shape, false);
-    EXPECT_EQ(quick.log, full.log);
-    EXPECT_TRUE(quick.memory == full.memory);
+    const Outcome full = play(program.text, shape, Way::full);
+    for (const Way way : {Way::quick, Way::quick_narrow}) {
+      const Outcome quick = play(program.text, shape, way);
+      EXPECT_EQ(quick.log, full.log);
+      EXPECT_TRUE(quick.memory == full.memory);
+    }
   }
 }
 

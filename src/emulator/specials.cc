@@ -21,14 +21,22 @@ constexpr std::ptrdiff_t position(const S (&list)[N], S special) {
   return -1;
 }
 
-}  // namespace
-
-SpecialPlace place_of(S special) {
+constexpr SpecialPlace find_place(S special) {
   const bool wide = position(kWide, special) >= 0;
   if (const auto k = position(kOfWarp, special); k >= 0) return {Bank::warp, static_cast<std::uint32_t>(k) * kNarrowSlot, false};
   if (const auto k = position(kOfBlock, special); k >= 0) return {Bank::block, static_cast<std::uint32_t>(k) * kNarrowSlot, false};
   return {Bank::launch, static_cast<std::uint32_t>(special) * kWideSlot, wide};
 }
+
+constexpr auto kPlaces = [] {   // asked for a dozen times a block
+  std::array<SpecialPlace, kCount> places{};
+  for (std::size_t i = 0; i < kCount; ++i) places[i] = find_place(static_cast<S>(i));
+  return places;
+}();
+
+}  // namespace
+
+SpecialPlace place_of(S special) { return kPlaces[static_cast<std::size_t>(special)]; }
 
 std::uint32_t bank_bytes(Bank bank) {
   if (bank == Bank::warp) return static_cast<std::uint32_t>(std::size(kOfWarp)) * kNarrowSlot;

@@ -1,6 +1,9 @@
 #include "emulator/start_block.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
 
 #include "emulator/uninitialised.h"
 
@@ -12,9 +15,11 @@ evidence::Dim3 block_index(const evidence::Dim3& grid, std::uint64_t linear) {
           static_cast<std::uint32_t>(linear / grid.x / grid.y)};
 }
 
+// Most values are those of the block before, whose bank this is.
 void put_uniform(std::byte* bank, ptx::SpecialRegister special, std::uint32_t value) {
-  const SpecialPlace to = place_of(special);
-  for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(bank + to.offset, i, value);
+  std::byte* const to = bank + place_of(special).offset;
+  if (get<std::uint32_t>(to, 0) == value && get<std::uint32_t>(to, 31) == value) return;
+  for (std::uint32_t i = 0; i < 32; ++i) put<std::uint32_t>(to, i, value);
 }
 
 // The first frame as a new one, with the memory that it has.
@@ -44,13 +49,16 @@ void renew(Warp& w) {
   w.bulk_stores.clear();
   w.bulk_groups = {};
   w.wgmma = {};
+  w.cluster_arrived = 0;
 }
 
 void renew(Block& block) {
   for (Warp& w : block.warps) renew(w);
-  for (Barrier& barrier : block.barriers)
-    if (!barrier.arrived_lanes.empty()) barrier = Barrier{};   // somebody came, and the others ended
+  for (std::uint32_t rest = std::exchange(block.awaited_barriers, 0); rest != 0; rest &= rest - 1)   // somebody came, and the others ended
+    block.barriers[static_cast<std::size_t>(std::countr_zero(rest))].restart();
   block.races = nullptr;
+  block.cluster = nullptr;
+  block.reached_first = ~std::uint64_t{0}, block.reached_end = 0;
   block.trace = nullptr;
   block.bulk_loads.clear();
   block.warpgroup_reads.clear();
@@ -107,7 +115,7 @@ void start_warp(Launch& launch, Block& block, Warp& w, std::uint32_t index) {
   Frame* frame = w.frames[0].get();
   frame->function = &entry;
   // A thread that reads no register before it writes it cannot tell an ended one's from zeroes: half of what a short warp costs.
-  if (entry.undefined_at_entry.empty() && frame->registers.size() == entry.frame_bytes && !launch.safety) std::fill_n(frame->registers.begin(), std::min<std::size_t>(kFirstSlot, entry.frame_bytes), std::byte{0});
+  if (entry.undefined_at_entry.empty() && frame->registers.size() == entry.frame_bytes && !launch.safety) std::memset(frame->registers.data(), 0, std::min<std::size_t>(kFirstSlot, entry.frame_bytes));
   else frame->registers.assign(entry.frame_bytes, std::byte{0});
   frame->params.assign(std::size_t{32} * entry.param_bytes, std::byte{0});
   frame->lanes = w.live;

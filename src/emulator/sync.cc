@@ -65,7 +65,8 @@ void release(Block& block, std::uint32_t id) {
   }
   if (barrier.expected == 0)
     for (Warp& warp : block.warps) warp.exited_since_barrier = 0;
-  barrier = Barrier{};
+  barrier.restart();
+  block.awaited_barriers &= ~(1u << id);
 }
 
 // Lanes of one warp at two barrier instructions: __syncthreads in a branch.
@@ -117,6 +118,7 @@ Flow arrive(Warp& w, const Op& op, std::uint32_t mask, const BarrierCall& call, 
     barrier.arrived_lanes.assign(block.warps.size(), 0);
     barrier.waiting_lanes.assign(block.warps.size(), 0);
     barrier.expected = call.threads;
+    block.awaited_barriers |= 1u << call.id;
   }
   if constexpr (Observes<kVariant>::safety) {
     if (call.waits) check_converged(w, op, mask);
@@ -177,24 +179,26 @@ Flow run_warp_sync(Warp& w, const Op& op, std::uint32_t mask) {
 }  // namespace
 
 void complete_barriers(Block& block) {
-  for (std::uint32_t id = 0; id < block.barriers.size(); ++id)
+  for (std::uint32_t rest = block.awaited_barriers; rest != 0; rest &= rest - 1) {
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
     if (is_complete(block, block.barriers[id])) release(block, id);
+  }
 }
 
 void block_group(Warp& w, std::uint32_t mask, Wait wait, std::uint32_t sync_mask, std::uint8_t barrier) {
-  Group group;
-  group.frame = w.frame;
   if (const std::uint32_t rest = w.active & ~mask; rest != 0) {
-    group.pc = w.pc + 1;
-    group.mask = rest;
-    w.groups.push_back(group);
+    Group& others = w.groups.emplace_back();
+    others.frame = w.frame;
+    others.pc = w.pc + 1;
+    others.mask = rest;
   }
+  Group& group = w.groups.emplace_back();   // filled where it lies: a copy would wait for the stores that make it
+  group.frame = w.frame;
   group.pc = wait == Wait::barrier ? w.pc + 1 : w.pc;
   group.mask = mask;
   group.wait = wait;
   group.sync_mask = sync_mask;
   group.barrier = barrier;
-  w.groups.push_back(group);
   w.active = 0;
 }
 

@@ -287,8 +287,10 @@ TeamOutcome run_team(Launch& launch, std::uint32_t count, bool keeps_memory, con
   for (std::uint32_t k = started; k < count; ++k) work(k);
   for (std::thread& thread : threads) thread.join();
   const bool clean = !keeps_memory || (std::all_of(workers.begin(), workers.end(), [](const auto& worker) { return worker->clean(); }) && !(launch.safety && share_bytes(launch, workers)));
-  for (const auto& worker : workers)
+  for (const auto& worker : workers) {
+    if (clean && launch.footprint != nullptr) worker->races.add_to(*launch.footprint);
     if (launch.safety) worker->races.end_launch();
+  }
   if (!clean) {
     put_back(saved);
     return TeamOutcome::unclean;

@@ -58,8 +58,9 @@ const Op* copy_in_flight(const Block& block, std::uint64_t offset) {
 // Reading shared memory that a copy has not reached: a fault whatever becomes of the value. True when the first unwritten
 // byte is of that kind.
 bool report_read_in_flight(Warp& w, const Op& op, const Request& request) {
-  const auto first = w.block->shared_shadow.first_unwritten(request.addresses, request.mask, request.bytes);
-  const Op* copy = first ? copy_in_flight(*w.block, first->offset) : nullptr;
+  const Block& block = owner_of(w, request);
+  const auto first = block.shared_shadow.first_unwritten(request.addresses, request.mask, request.bytes);
+  const Op* copy = first ? copy_in_flight(block, first->offset) : nullptr;
   if (copy == nullptr) return false;
   report(w, op, 1u << first->lane, "safety.async", "read-in-flight", [&](evidence::Violation& v) {
     v.other = w.launch->where(copy->location);
@@ -151,12 +152,12 @@ void load_global_shadow(Warp& w, const Op& op, const Allocation& allocation, con
 }
 
 void load_shared_shadow(Warp& w, const Op& op, const Request& request) {
-  const ByteShadow& shadow = w.block->shared_shadow;
+  const ByteShadow& shadow = owner_of(w, request).shared_shadow;
   if (shadow.all_written(request.addresses, request.mask, request.bytes)) return clear_loaded(w, op, request.mask);
   load_window(w, op, shadow, request, report_read_in_flight(w, op, request) ? ShadowSpace::in_flight : ShadowSpace::shared);
 }
 void load_local_shadow(Warp& w, const Op& op, const Request& request) { load_window(w, op, w.local_shadow, request, ShadowSpace::local); }
-void store_shared_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.block->shared_shadow, request); }
+void store_shared_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, owner_of(w, request).shared_shadow, request); }
 void store_local_shadow(Warp& w, const Op& op, const Request& request) { store_window(w, op, w.local_shadow, request); }
 
 // No fault yet: it is one when the host, or the task as its output, reads the bytes (Device::check_read).
@@ -246,7 +247,7 @@ void atomic_global_shadow(Warp& w, const Op& op, Allocation& allocation, const R
 }
 
 void atomic_shared_shadow(Warp& w, const Op& op, const Request& request) {
-  ByteShadow& shadow = w.block->shared_shadow;
+  ByteShadow& shadow = owner_of(w, request).shared_shadow;
   const bool written = shadow.all_written(request.addresses, request.mask, request.bytes);
   if (written && !has_undefined_register(w, op)) return clear_result(w, op, request.mask);
   const ShadowSpace space = !written && report_read_in_flight(w, op, request) ? ShadowSpace::in_flight : ShadowSpace::shared;

@@ -17,6 +17,7 @@
 #include "emulator/code.h"
 #include "emulator/lanes.h"
 #include "emulator/shadow.h"
+#include "emulator/slot_bytes.h"
 #include "emulator/wgmma_state.h"
 
 namespace kforge::emulator {
@@ -24,13 +25,14 @@ namespace kforge::emulator {
 struct Launch;
 struct Block;
 struct BlockRaces;
+struct Cluster;
 class LoadTrace;
 
 inline constexpr std::uint32_t kNoPc = 0xffffffffu;
 
 struct Frame {
   const FunctionCode* function = nullptr;
-  std::vector<std::byte> registers;
+  SlotBytes registers;
   std::vector<std::byte> params;        // 32 lanes of param_bytes
   std::uint32_t local_base = 0;         // offset of its .local variables in each lane's local memory
   std::uint32_t local_top = 0;          // and where what it uses of that ends: .local variables, then what alloca gave out
@@ -62,8 +64,11 @@ struct Group {
 struct PendingCopy {
   const Op* op = nullptr;
   std::uint32_t mask = 0;
-  LaneAddresses to{}, from{};
-  std::array<std::uint32_t, 32> bytes{}, group{};
+  LaneAddresses to, from;               // of the mask's lanes, as what follows
+  std::array<std::uint32_t, 32> bytes, group;
+  bool regular = false;                 // all lanes move all bytes, as nothing observes
+
+  PendingCopy() {}   // written out, so that the arrays are not filled with zeroes first
 };
 
 struct Warp {
@@ -80,7 +85,7 @@ struct Warp {
   Block* block = nullptr;
   Launch* launch = nullptr;
   std::vector<Group> groups;            // all others
-  std::vector<std::byte> specials;
+  SlotBytes specials;
   std::vector<std::byte> local;         // 32 lanes of local_stride bytes
   std::uint32_t local_stride = 0;
   ByteShadow local_shadow;              // over `local`
@@ -99,6 +104,8 @@ struct Warp {
   std::vector<BulkCopy> bulk_stores;    // from shared memory, not waited for
   std::array<std::uint32_t, 32> bulk_groups{};    // committed by each lane
   WgmmaState wgmma;
+  std::uint32_t cluster_arrived = 0;               // lanes that have arrived at the cluster's barrier and not waited for it
+  std::array<std::uint32_t, 32> cluster_phase{};   // in which of its phases
 
   std::byte* at(Ref ref) const { return bases[static_cast<std::size_t>(ref.bank)] + ref.offset; }
   bool done() const { return live == 0; }
@@ -145,7 +152,16 @@ struct Barrier {
   std::uint32_t expected = 0;              // threads; 0: all that live
   std::uint32_t first_pc = kNoPc;
   std::uint32_t red_and = 1, red_or = 0, red_count = 0;   // bar.red
-  std::vector<std::uint32_t> arrived_lanes, waiting_lanes;   // by warp, in this phase
+  std::vector<std::uint32_t> arrived_lanes, waiting_lanes;   // by warp, in this phase; empty: nobody came
+
+  // For the next phase. It keeps its room: blocks meet at every few instructions.
+  void restart() {
+    arrived = expected = 0;
+    first_pc = kNoPc;
+    red_and = 1, red_or = red_count = 0;
+    arrived_lanes.clear();
+    waiting_lanes.clear();
+  }
 };
 
 struct Block {
@@ -154,15 +170,18 @@ struct Block {
   Launch* launch = nullptr;
   std::vector<std::byte> shared;
   ByteShadow shared_shadow;
-  std::vector<std::byte> specials;
+  SlotBytes specials;
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
+  std::uint32_t awaited_barriers = 0;   // bit i: somebody came to barriers[i] in this phase
   std::uint32_t live_warps = 0;
   std::uint32_t live_threads = 0;
   BlockRaces* races = nullptr;
   LoadTrace* trace = nullptr;   // of the block whose loads are recorded
   std::vector<BulkCopy> bulk_loads;             // on their way into `shared`
   std::vector<WarpgroupReads> warpgroup_reads;
+  std::shared_ptr<Cluster> cluster;             // cluster.h
+  std::uint64_t reached_first = ~std::uint64_t{0}, reached_end = 0;   // offsets between which other blocks of it reached into `shared`
 };
 
 }  // namespace kforge::emulator

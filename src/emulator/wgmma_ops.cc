@@ -346,6 +346,18 @@ Flow run_commit(Warp& w, const Op& op, std::uint32_t mask) {
 
 bool is_wgmma(Exec exec) { return exec == Exec::wgmma || exec == Exec::wgmma_fence || exec == Exec::wgmma_commit || exec == Exec::wgmma_wait; }
 
+const Op* product_reading(const Block& block, Address first, std::uint64_t bytes) {
+  for (const WarpgroupReads& reads : block.warpgroup_reads)
+    for (const WarpgroupReads::Product& product : reads.untold) {
+      bool meets = false;
+      const auto look = [&](Address address, std::uint32_t, std::uint32_t) { meets = meets || (address < first + bytes && first < address + 16); };
+      if ((product.op->flags & kWgmmaRegisters) == 0) for_matrix_pieces(matrix_a(*product.op, product.a), kWarps * kRows, depth_of(*product.op), product.op->bytes, look);
+      for_matrix_pieces(matrix_b(*product.op, product.b), columns_of(*product.op), depth_of(*product.op), product.op->bytes, look);
+      if (meets) return product.op;
+    }
+  return nullptr;
+}
+
 Handlers select_wgmma(Exec exec) {
   switch (exec) {
     case Exec::wgmma: return same(&run_product);

@@ -16,5 +16,7 @@ inline constexpr std::uint8_t kWgmmaRegisters = 1, kWgmmaNegateA = 2, kWgmmaNega
 
 bool is_wgmma(ptx::Exec exec);
 Handlers select_wgmma(ptx::Exec exec);
+// A product of the block that no warp has waited for and that reads some of these bytes of its shared memory; null: none.
+const Op* product_reading(const Block& block, Address first, std::uint64_t bytes);
 
 }  // namespace kforge::emulator

@@ -1,5 +1,6 @@
-// Writes the few x86-64 instructions that segment_code.cc needs: VEX-coded operations on 256-bit registers with operands in
-// memory, calls and jumps. Encodings: Intel's Software Developer's Manual, volume 2, chapter 2.3 (VEX) and the operations' pages.
+// Writes the few x86-64 instructions that segment_code.cc needs: VEX-coded operations on 256-bit registers and EVEX-coded ones on
+// 512-bit registers with operands in memory, calls and jumps. Encodings: Intel's Software Developer's Manual, volume 2, chapters 2.3
+// (VEX) and 2.7 (EVEX) and the operations' pages.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,8 @@ namespace kforge::emulator {
 
 enum class Gpr : std::uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
 using Ymm = std::uint8_t;   // 0..15
+using Zmm = std::uint8_t;   // 0..31
+using Mask = std::uint8_t;  // k1..k7
 
 // A place in memory: a base register (not rsp, not r12) and a distance.
 struct Place { Gpr base = Gpr::rbx; std::int32_t offset = 0; };
@@ -33,6 +36,7 @@ inline constexpr VexOp kMinSigned{1, 2, 0, 0x39}, kMaxSigned{1, 2, 0, 0x3d}, kMi
 inline constexpr VexOp kShiftLeft32{1, 2, 0, 0x47}, kShiftRight32{1, 2, 0, 0x45}, kShiftRightSigned32{1, 2, 0, 0x46};
 inline constexpr VexOp kShiftLeft64{1, 2, 1, 0x47}, kShiftRight64{1, 2, 1, 0x45};
 inline constexpr VexOp kWidenSigned{1, 2, 0, 0x25}, kWidenUnsigned{1, 2, 0, 0x35};        // vpmovsxdq, vpmovzxdq
+inline constexpr VexOp kTernary32{1, 3, 0, 0x25};                                         // vpternlogd, EVEX only
 }  // namespace vex
 
 class X86Writer {
@@ -55,6 +59,25 @@ class X86Writer {
   }
   void load(Ymm reg, Place from) { vector(vex::kLoad, reg, 0, from); }
   void store(Ymm reg, Place to) { vector(vex::kStore, reg, 0, to); }
+
+  // ---- 512-bit registers: `wide_lanes` of 64 bits, where there is an operation for each width --------------------------
+  void vector512(VexOp op, bool wide_lanes, Zmm reg, Zmm vvvv, Place memory) {
+    head512(op, wide_lanes, reg, vvvv, static_cast<std::uint8_t>(memory.base));
+    modrm_memory(reg, memory);
+  }
+  void vector512(VexOp op, bool wide_lanes, Zmm reg, Zmm vvvv, Zmm rm) {
+    head512(op, wide_lanes, reg, vvvv, rm);
+    byte(0xc0 | (reg & 7) << 3 | (rm & 7));
+  }
+  void load512(Zmm reg, Place from) { vector512(vex::kLoad, false, reg, 0, from); }
+  void store512(Zmm reg, Place to) { vector512(vex::kStore, false, reg, 0, to); }
+  void complement512(Zmm reg, Place from) { vector512(vex::kTernary32, false, reg, reg, from), byte(0x55); }   // of the third operand
+  void compare_unordered512(VexOp op, bool wide_lanes, Mask to, Zmm a, Zmm b) {
+    vector512(op, wide_lanes, to, a, b);
+    byte(3);   // UNORD_Q
+  }
+  void test_masks(Mask a, Mask b) { put({0xc5, 0xf8, 0x98, static_cast<std::uint8_t>(0xc0 | a << 3 | b)}); }   // kortestw: zero flag set when both are 0
+
   void raw(std::initializer_list<std::uint8_t> values) { put(values); }
   void raw32(std::uint32_t value) { number(value); }
   void clear_upper_halves() { put({0xc5, 0xf8, 0x77}); }   // vzeroupper
@@ -125,6 +148,14 @@ class X86Writer {
     byte(0xc4);
     byte((reg < 8 ? 0x80u : 0u) | 0x40u | (rm < 8 ? 0x20u : 0u) | op.map);
     byte(std::uint32_t{op.wide} << 7 | (~std::uint32_t{vvvv} & 15) << 3 | 4u | op.prefix);
+    byte(op.opcode);
+  }
+  // `rm`: a vector register, or a base register below r8.
+  void head512(VexOp op, bool wide_lanes, Zmm reg, Zmm vvvv, std::uint8_t rm) {
+    byte(0x62);
+    byte(((reg & 8) == 0 ? 0x80u : 0u) | ((rm & 16) == 0 ? 0x40u : 0u) | ((rm & 8) == 0 ? 0x20u : 0u) | ((reg & 16) == 0 ? 0x10u : 0u) | op.map);
+    byte((wide_lanes ? 0x80u : 0u) | (~std::uint32_t{vvvv} & 15) << 3 | 4u | op.prefix);
+    byte(0x40u | ((vvvv & 16) == 0 ? 0x08u : 0u));
     byte(op.opcode);
   }
   void modrm_memory(Ymm reg, Place memory) {

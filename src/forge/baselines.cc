@@ -30,7 +30,8 @@ constexpr LibraryRow kRows[] = {{"cublas", "gemm", "cublas_gemm.cu", find_cublas
                                 {"cublaslt", "gemm", "cublaslt_gemm.cu", find_cublaslt},
                                 {"cudnn", "softmax", "cudnn_softmax.cu", gpu::find_cudnn},
                                 {"cub", "reduction", "cub_sum.cu", nullptr},
-                                {"cub", "scan", "cub_scan.cu", nullptr}};
+                                {"cub", "scan", "cub_scan.cu", nullptr},
+                                {"cub", "sort", "cub_sort.cu", nullptr}};
 
 const char* matrix_type(Dtype dtype) {
   switch (dtype) {
@@ -71,12 +72,12 @@ Expected<Words> product_words(const task::Task& task, const std::string& word) {
 }
 
 // One list in; its sum, or a list of the same length, out.
-Expected<Words> list_words(const task::Task& task, const std::string& word, bool scan) {
+Expected<Words> list_words(const task::Task& task, const std::string& word, const std::string& pattern) {
   if (task.tensors.size() != 2 || !task.scalars.empty()) return not_done(word, "one list goes in and one comes out");
   const Tensor &a = task.tensors[0], &c = task.tensors[1];
   if (a.role != Role::in || c.role != Role::out || a.shape.size() != 1 || c.shape.size() != 1 || a.dtype != c.dtype) return not_done(word, "one list goes in and one of its type comes out");
-  if (scan ? c.shape != a.shape : c.shape[0] != "1") return not_done(word, "the shapes are not those of a sum or of prefix sums");
-  if (a.dtype == Dtype::f16 || a.dtype == Dtype::bf16) return not_done(word, "it would add in the type of the list");
+  if (pattern == "reduction" ? c.shape[0] != "1" : c.shape != a.shape) return not_done(word, "the shapes are not those of a sum, of prefix sums or of a sorted list");
+  if (pattern != "sort" && (a.dtype == Dtype::f16 || a.dtype == Dtype::bf16)) return not_done(word, "it would add in the type of the list");
   return Words{{"A", a.name}, {"C", c.name}, {"K", a.shape[0]}};
 }
 
@@ -107,7 +108,7 @@ Expected<trial::Baseline> library_baseline(const std::string& word, const task::
   if (word == trial::kCudnn && pattern == "attention") return trial::Baseline{word, {}, true, "cudnn", operator_of(task, pattern)};   // its attention is reached through PyTorch
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const LibraryRow& r) { return r.word == word && r.pattern == pattern; });
   if (row == std::end(kRows)) return not_done(word, fmt::format("the pattern is {}", pattern));
-  auto words = pattern == "gemm" ? product_words(task, word) : pattern == "softmax" ? softmax_words(task, word) : list_words(task, word, pattern == "scan");
+  auto words = pattern == "gemm" ? product_words(task, word) : pattern == "softmax" ? softmax_words(task, word) : list_words(task, word, pattern);
   if (!words) return Unexpected(words.error());
   if (row->find) {
     const auto library = row->find();

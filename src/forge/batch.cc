@@ -19,6 +19,7 @@
 #include "forge/target.h"
 #include "kforge/report.h"
 #include "task/task.h"
+#include "trial/gpu_watch.h"
 
 namespace kforge {
 namespace {
@@ -54,13 +55,16 @@ class Batch {
     if (!names) return fail(ErrorCode::bad_input, names.error().message, {options_.folder, 0, 0});
     for (const std::string& name : *names)
       if (name.ends_with(".cu")) names_.push_back(name);
-    if (names_.empty()) return fail(ErrorCode::bad_input, "there are no candidates (.cu) in this folder", {options_.folder, 0, 0});
+    if (names_.empty())
+      return fail(ErrorCode::bad_input, "there are no candidates in this folder: files named *.cu that lie in it, not below it", {options_.folder, 0, 0},
+                  "name the folder in which they lie, or one candidate: kforge check TASK.toml CANDIDATE.cu");
     if (options_.out.empty()) return fail(ErrorCode::bad_input, "many candidates need a folder for their verdicts", {}, "add --out FOLDER");
     if (auto made = make_directories(options_.out); !made) return Unexpected(made.error());
     auto devices = forge::device_words(options_.check.device);
     if (!devices) return Unexpected(devices.error());
     devices_ = std::move(*devices);
     rows_.resize(names_.size());
+    compile_server_.emplace(nullptr, names_.size() > 1);
     work();
     if (error_) return Unexpected(*error_);
     return rows_;
@@ -100,7 +104,8 @@ class Batch {
     options.candidate = source.string();
     options.device = device;
     options.progress = [&](std::string_view what) { say(name, what); };
-    const auto judged = forge::judge_call(options, &compile_server_);
+    const auto judged = forge::judge_call(options, &*compile_server_);
+    if (!judged && trial::says_not_well(judged.error())) return Unexpected(judged.error());
     if (!judged) {   // of the machine or the task: the next call tries again
       rows_[i] = {name, "failed", to_string(judged.error()), 0, "", false};
       say(name, rows_[i].why);
@@ -123,7 +128,7 @@ class Batch {
 
   const BatchOptions& options_;
   forge::Surroundings around_;
-  build::CompileServer compile_server_;
+  std::optional<build::CompileServer> compile_server_;
   std::vector<std::string> names_, devices_;   // a thread judges on one of them; a GPU times one candidate at a time (trial/time.h)
   std::vector<BatchRow> rows_;
   std::mutex mutex_;

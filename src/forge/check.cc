@@ -1,9 +1,12 @@
 // `check`: one candidate through the rungs to its verdict.
 #include "kforge/check.h"
 
+#include <chrono>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "forge/baselines.h"
+#include "forge/ceilings.h"
 #include "forge/judge_call.h"
 #include "forge/remote.h"
 #include "forge/target.h"
@@ -24,6 +27,28 @@ Expected<std::string> candidate_path(const CheckOptions& options, const task::Ta
   if (!given && !task.formula.empty()) return task::formula::write_naive(task);
   return fail(ErrorCode::bad_input, given ? "no such candidate file" : "the task has no naive.cu beside it", {path, 0, 0},
               "kforge check TASK.toml CANDIDATE.cu");
+}
+
+// The roofline of what this GPU was seen to reach, beside the data sheet's: the rung "ceilings".
+RungReport ceilings_rung(const TimeReport& time, const task::Task& task, const forge::Target& target, const CheckOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string pattern = task.pattern;
+  if (pattern.empty() && forge::bound_by_matrix_rate(task, "gemm"))
+    if (const auto planned = plan(options.task, target.sheet_name)) pattern = planned->guess.pattern;
+  const bool product = forge::bound_by_matrix_rate(task, pattern);
+  trial::TrialRequest request;
+  request.task = &task;
+  request.sheet = target.sheet;
+  request.sheet_name = target.sheet_name;
+  request.gpu = target.gpu;
+  request.defences = target.defences;
+  request.progress = options.progress;
+  const forge::Ceilings reached = forge::ceilings_of(request, product);
+  double us = 0;
+  for (const task::Sizes& sizes : task.measure) us += forge::ceiling_us(task, sizes, reached, product);
+  RungReport rung{"ceilings", us > 0 ? Status::passed : Status::unknown, 0, us > 0 ? forge::describe(reached, target.sheet, us, time) : "the copy bandwidth could not be measured"};
+  rung.seconds = seconds_since(start);
+  return rung;
 }
 
 }  // namespace
@@ -75,7 +100,9 @@ Expected<Judgement> judge_call(const CheckOptions& options, build::CompileServer
     request.goal = std::move(*figures);
     if (target->gpu) request.baselines = goal_baselines(*task, pattern);
   }
-  return judge_candidate(request);
+  auto judged = judge_candidate(request);
+  if (judged && judged->verdict.time && judged->verdict.time->source == "measured") judged->verdict.rungs.push_back(ceilings_rung(*judged->verdict.time, *task, *target, options));
+  return judged;
 }
 
 }  // namespace forge

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "evidence/launch_log.h"
 #include "forge/screen.h"
+#include "judge/findings.h"
 #include "kforge/report.h"
 
 namespace kforge::forge {
@@ -21,6 +23,8 @@ std::vector<evidence::KernelProfile> profiles_of(const std::string& text) {
   std::string error;
   return evidence::from_json(text, log, error) ? std::move(log.kernels) : std::vector<evidence::KernelProfile>{};
 }
+
+constexpr const char* kSharedRung = "same code";
 
 // What compilers do before the first and for each further byte of PTX, in units of the former. Seconds would differ from run to run.
 double cost_of(const std::string& ptx) {
@@ -136,6 +140,7 @@ Expected<void> Journal::take_verdict(Entry& entry, const store::VerdictRow& row)
   entry.build_s = row.build_s;
   entry.judge_s = row.judge_s;
   entry.cost = cost_of(row.ptx);
+  entry.ptx_hash = row.ptx.empty() ? "" : hash_hex(row.ptx);
   entry.judged = true;
   return {};
 }
@@ -147,6 +152,7 @@ Expected<void> Journal::add_verdict(Entry& entry, Judgement judgement, const std
   entry.build_s = judgement.build_s;
   entry.judge_s = judgement.judge_s;
   entry.cost = cost_of(judgement.ptx);
+  entry.ptx_hash = judgement.ptx.empty() ? "" : hash_hex(judgement.ptx);
   note_gain(entry);
   store::VerdictRow row;
   row.candidate = entry.candidate.id;
@@ -183,6 +189,41 @@ Expected<bool> Journal::reuse_verdict(Entry& entry, const std::string& key) {
   entry.reused = true;
   if (auto added = add_verdict(entry, std::move(judgement), key); !added) return Unexpected(added.error());
   return true;
+}
+
+bool is_shared(const Verdict& verdict) {
+  return std::any_of(verdict.rungs.begin(), verdict.rungs.end(), [](const RungReport& r) { return r.name == kSharedRung; });
+}
+
+std::string Journal::twin_of(const Entry& entry, std::string_view ptx, std::span<const build::KernelReport> kernels) const {
+  const std::string hash = hash_hex(ptx);
+  const auto is_same = [&](const ResourceReport& resource) {
+    // Instances of one template have one name here: then all of them must agree.
+    bool found = false;
+    for (const build::KernelReport& kernel : kernels) {
+      if (judge::readable_kernel(kernel.kernel) != resource.kernel) continue;
+      if (kernel.registers != resource.registers || kernel.spill_store_bytes + kernel.spill_load_bytes != resource.spill_bytes) return false;
+      found = true;
+    }
+    return found;
+  };
+  for (const Entry& other : entries_) {
+    if (other.round >= entry.round) break;   // of a round threads judge several at once, in any order
+    const auto& resources = other.verdict.resources;
+    if (!other.judged || other.ptx_hash != hash || other.candidate.source != entry.candidate.source || is_screened(other.verdict)) continue;
+    if (!resources.empty() && std::all_of(resources.begin(), resources.end(), is_same)) return other.candidate.id;
+  }
+  return "";
+}
+
+Expected<void> Journal::share_verdict(Entry& entry, const Entry& twin) {
+  Judgement judgement;
+  judgement.verdict = twin.verdict;
+  judgement.verdict.rungs.push_back({kSharedRung, Status::passed, 0, "same code as " + twin.candidate.id});
+  judgement.profiles = twin.profiles;
+  entry.reused = true;
+  if (auto added = add_verdict(entry, std::move(judgement), ""); !added) return added;
+  return event(entry.started_s, "same code", entry.candidate.id + " is the same code as " + twin.candidate.id);
 }
 
 Expected<void> Journal::add_verification(Entry& entry, std::uint64_t seed, const Verdict& verdict) {

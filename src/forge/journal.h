@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "forge/judge_candidate.h"
@@ -28,6 +30,7 @@ struct Entry {
   double started_s = 0, build_s = 0, judge_s = 0, observed_gain = 0;
   double cost = 0;                               // of compiling it, by the size of its PTX; 0: not known
   bool reused = false;
+  std::string ptx_hash;                          // of its PTX; "": it has none
   bool verified = false;                         // judged again with fresh inputs and accepted
 };
 
@@ -52,6 +55,11 @@ class Journal {
   Expected<void> add_verdict(Entry& entry, Judgement judgement, const std::string& key);
   // A verdict that another run came to under the same key; nothing when there is none.
   Expected<bool> reuse_verdict(Entry& entry, const std::string& key);
+  // The verdict of another candidate of this run, which is the same code: said in a rung of its own.
+  Expected<void> share_verdict(Entry& entry, const Entry& twin);
+  // The earlier candidate of the run whose host code is the entry's (its source is the same text), and whose kernels are, too: equal PTX, and equal registers
+  // and spills of what was launched. "": none. What was not judged to the end has none.
+  std::string twin_of(const Entry& entry, std::string_view ptx, std::span<const build::KernelReport> kernels) const;
   Expected<void> add_verification(Entry& entry, std::uint64_t seed, const Verdict& verdict);
   Expected<void> event(double at_s, const std::string& kind, const std::string& text);
   Expected<void> save_row();
@@ -75,6 +83,12 @@ class Journal {
   std::deque<Entry> entries_;
   std::uint64_t rounds_ = 0;
 };
+
+// Whether the verdict is another candidate's, whose code is the same.
+bool is_shared(const Verdict& verdict);
+
+// Ids of each best right one in turn, accepted or not: the steps of a run's story. Those of the ablation are the winner's lesser twins and no steps.
+std::vector<std::string> successive_best(const std::deque<Entry>& entries);
 
 // The record of a run, from the store alone.
 Expected<RunRecord> record_of(store::Store& store, const store::RunRow& row);

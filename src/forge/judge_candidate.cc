@@ -76,7 +76,15 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
     cancelled = cancelled || (request.cancelled && request.cancelled());
     return cancelled || (request.stop_early && judge.rejected());
   };
+  std::string twin;
+  if (request.twin)
+    wanted.worth_running = [&](const build::Artefact& built) {
+      const auto ptx = built.ptx_path.empty() ? fail(ErrorCode::missing, "no PTX") : read_file(built.ptx_path);
+      if (ptx) twin = request.twin(*ptx, built.kernels);
+      return twin.empty();
+    };
   wanted.worth_timing = [&] { return !judge.rejected(); };
+  wanted.suspect = [&](const trial::TrialResult& so_far, const task::Sizes& sizes) { return judge.suspect(so_far, sizes); };
   std::map<std::string, judge::Judge> baselines;   // one that answers wrongly is no baseline
   wanted.on_baseline = [&](const std::string& name, const trial::CallEvidence& call) { baselines.try_emplace(name, task, *request.sheet, judge::JudgeOptions{name, true, true, {}, {}}).first->second.see(call); };
   auto trial = trial::run_trial(wanted, [&](const trial::CallEvidence& call) {
@@ -90,6 +98,12 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
     if (!timing.name.empty() && timing.failure.empty() && (judged == baselines.end() || judged->second.rejected())) timing.failure = "its outputs are wrong, or were not compared";
   }
   if (cancelled) return fail(ErrorCode::limit, "the trial was cancelled");
+  if (!twin.empty()) {
+    Judgement known;
+    known.twin = std::move(twin);
+    known.build_s = seconds_since(start);
+    return known;
+  }
   const StageTimer timer(request.costs, "judge");
   auto verdict = judge.conclude(*trial);
   if (!verdict) return Unexpected(verdict.error());
@@ -108,6 +122,7 @@ Expected<Judgement> judge_candidate(const JudgeRequest& request) {
     judge::settle_goal(out.verdict, task, figures);
   }
   out.profiles = profiles.take();
+  out.counters = std::move(trial->counters);
   if (!trial->artefact.ptx_path.empty())
     if (auto ptx = read_file(trial->artefact.ptx_path)) out.ptx = std::move(*ptx);
   for (const trial::Rung& rung : trial->rungs)

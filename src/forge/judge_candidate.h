@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "build/builder.h"
 #include "evidence/profile.h"
 #include "hardware/data_sheet.h"
 #include "judge/goal.h"
@@ -17,6 +19,9 @@
 #include "trial/trial.h"
 
 namespace kforge::forge {
+
+// Asked after a build: the id of a candidate that is known to be the same machine code behind the same host code, or "".
+using FindTwin = std::function<std::string(std::string_view ptx, std::span<const build::KernelReport> kernels)>;
 
 struct JudgeRequest {
   const task::Task* task = nullptr;
@@ -33,6 +38,7 @@ struct JudgeRequest {
   trial::Defences defences;
   trial::Budget budget;
   std::optional<trial::GpuOptions> gpu;  // also run and time it there
+  std::optional<trial::GpuOptions> glance_gpu;   // glance_at_candidate looks there first; nothing: at `gpu`
   std::string toolkit;                   // version of the CUDA compiler, for the record of a time
   trial::TimeOptions time;
   bool sanitize = false, counters = false;   // as TrialRequest
@@ -40,6 +46,7 @@ struct JudgeRequest {
   std::vector<std::string> warnings;     // of the device, listed under `unproven`
   judge::GoalFigures goal;               // what the task's goal is compared with; the time is filled in here
   std::function<void(std::string_view)> progress;   // one line a step; may be empty
+  FindTwin twin;                         // a candidate that has one is built, and no more; may be empty
   std::function<bool()> cancelled;       // asked between calls: true ends the trial with the error `limit`; may be empty
   build::CompileServer* compile_server = nullptr;   // as CandidateRequest; may be null
   trial::PreparedStore* prepared = nullptr;         // as TrialRequest; may be null
@@ -49,7 +56,9 @@ struct JudgeRequest {
 struct Judgement {
   Verdict verdict;
   std::vector<evidence::KernelProfile> profiles;   // of the largest measure size that ran
+  std::vector<trial::CounterProfile> counters;     // by measure size, where ncu read them
   std::string ptx;                                 // "" when it did not build
+  std::string twin;                                // whose verdict holds for this one, too: here is none then
   double build_s = 0, judge_s = 0;
 };
 

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kKnownTimes = 3;     // so often a move must have been seen before its record counts
 constexpr double kWorth = 1.25;              // times the best one's or the parent's time: slower ones are not proven
 constexpr int kProofs = 3;                   // of winners in turn, each faster without a move of the one before
+constexpr double kSlack = 0.25, kLeastSlack = 15;   // of the budget, and seconds: how long the winner's proof may go on beyond the budget's end
 constexpr double kKnownEffort = 0.05;        // of a candidate whose verdict the store has
 
 class Loop {
@@ -41,6 +42,9 @@ class Loop {
   // Nothing new is begun and what is under way is given up.
   bool out_of_time() const { return interrupted() || seconds() >= s_.budget.seconds; }
 
+  // The proof is what a run is for: it may take a little more. Afterwards it is cut, and the winner is none.
+  bool proof_is_over() const { return interrupted() || seconds() >= s_.budget.seconds + std::max(kLeastSlack, kSlack * s_.budget.seconds); }
+
   Expected<void> steps() {
     journal_.row().outcome = "running";
     if (auto done = first_round(); !done) return done;
@@ -51,9 +55,14 @@ class Loop {
       if (!*proposed) continue;   // exhausted or stopped: the rules say so
       if (auto done = judge_pending(store::kSearch); !done) return done;
     }
-    if (stop->outcome != "interrupted") {
+    if (stop->outcome != "interrupted")
       if (auto done = prove_winner(); !done) return done;
-      if (interrupted()) stop = Stop{"interrupted", "it was asked to stop"};
+    if (interrupted()) stop = Stop{"interrupted", "it was asked to stop"};
+    if (stop->outcome == "interrupted") {
+      only_proven_ = true;
+      if (auto saved = save_standing(); !saved) return saved;
+    } else if (only_proven_) {
+      stop->why += fmt::format("; the proof of {} on fresh inputs was cut after {:.0f} s in all", journal_.row().winner.empty() ? "the best candidate" : "a better candidate", seconds());
     }
     finish(stop->outcome, stop->why);
     return journal_.event(seconds(), "outcome", stop->outcome + ": " + stop->why);
@@ -82,6 +91,7 @@ class Loop {
     double spent = 0;
     for (const Entry& e : journal_.entries()) {
       if (!e.judged || e.purpose != store::kSearch) continue;
+      if (is_shared(e.verdict)) continue;   // takes no place: nothing was to be learnt from it
       const bool counts = e.round > 0;
       out.judged += counts;
       out.since_better += counts;
@@ -235,13 +245,26 @@ class Loop {
         return {};
       }
     }
-    const JudgeCall call{s_.seed, true, [this] { return out_of_time(); }, worth};
+    const auto twin = [this, &entry](std::string_view ptx, std::span<const build::KernelReport> kernels) {
+      const std::lock_guard lock(mutex_);
+      return journal_.twin_of(entry, ptx, kernels);
+    };
+    JudgeCall call{s_.seed, true, [this] { return out_of_time(); }, twin, worth, 0};
+    {
+      const std::lock_guard lock(mutex_);
+      if (const Entry* best = journal_.best(); best && best->standing.right()) call.best_us = best->standing.us;
+    }
     auto judgement = s_.judge(entry.candidate, call);
     // A verdict that came while everything was being stopped may be the stop's doing.
     if (judgement && interrupted()) return fail(ErrorCode::limit, "interrupted");
     if (!judgement) return Unexpected(judgement.error());
     const std::lock_guard lock(mutex_);
     const StageTimer timer(ledger_, "store");
+    if (!judgement->twin.empty()) {
+      if (auto shared = journal_.share_verdict(entry, *journal_.find(judgement->twin)); !shared) return shared;
+      report("judging");
+      return {};
+    }
     // Another run may have another opinion of what is worth a proof, and what could not be established on a busy machine may be on another day.
     const bool once = is_screened(judgement->verdict) || judgement->verdict.status == VerdictStatus::error;
     if (auto added = journal_.add_verdict(entry, std::move(*judgement), once ? "" : key); !added) return added;
@@ -253,7 +276,8 @@ class Loop {
   Expected<void> save_standing() {
     store::RunRow& row = journal_.row();
     row.seconds = seconds();
-    const Entry *best = journal_.best(), *winner = journal_.winner();
+    const Entry* winner = only_proven_ ? best_proven() : journal_.winner();
+    const Entry* best = only_proven_ && winner ? winner : journal_.best();
     row.best = best ? best->candidate.id : "";
     row.winner = winner ? winner->candidate.id : "";
     std::uint64_t judged = 0, accepted = 0;
@@ -291,16 +315,27 @@ class Loop {
       report("verifying");
       Entry& entry = *journal_.find(found->candidate.id);
       const std::uint64_t seed = s_.seed + 1;
-      JudgeCall call{seed, false, [this] { return interrupted(); }, 0};
-      auto again = s_.judge(entry.candidate, call);
-      if (!again && again.error().code == ErrorCode::limit) break;
-      if (!again) return Unexpected(again.error());
+      JudgeCall call{seed, false, [this] { return proof_is_over(); }, {}, 0, 0};
+      auto again = proof_is_over() ? Expected<Judgement>(fail(ErrorCode::limit, "no time is left")) : s_.judge(entry.candidate, call);
+      if (!again && again.error().code != ErrorCode::limit) return Unexpected(again.error());
       if (interrupted()) break;
+      if (!again) {
+        only_proven_ = true;
+        break;
+      }
       if (auto added = journal_.add_verification(entry, seed, again->verdict); !added) return added;
       if (!entry.verified)
         if (auto told = journal_.event(seconds(), "verification", entry.candidate.id + " did not hold: " + again->verdict.why); !told) return told;
     }
     return save_standing();
+  }
+
+  // Of a run that ends before the proof of a better one.
+  const Entry* best_proven() const {
+    const Entry* best = nullptr;
+    for (const Entry& e : journal_.entries())
+      if (e.judged && e.verified && e.standing.grade == Grade::accepted && (!best || better(e.standing, best->standing))) best = &e;
+    return best;
   }
 
   Expected<void> take_moves_back(const Entry& winner) {
@@ -340,6 +375,9 @@ class Loop {
       p.best_us = best->standing.us;
       p.best = best->candidate.move.title;
       p.bottleneck = bottleneck_of(best->verdict, journal_.plan());
+    } else {
+      for (const Entry& e : journal_.entries())
+        if (e.judged && e.standing.grade == Grade::unproven) p.not_judged = unknown_of(e.verdict);
     }
     p.baseline_us = journal_.baseline_us();
     for (const PlanSize& size : journal_.plan().sizes) p.floor_us += size.floor_us;
@@ -353,7 +391,7 @@ class Loop {
   CostLedger* const ledger_;
   const double before_, start_;
   std::mutex mutex_;             // of the journal while threads judge
-  bool exhausted_ = false, stopped_by_review_ = false;
+  bool exhausted_ = false, stopped_by_review_ = false, only_proven_ = false;
   std::vector<Candidate> dropped_;   // by a person, before they were judged
   std::string model_spent_;
 };

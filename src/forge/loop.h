@@ -22,7 +22,9 @@ struct JudgeCall {
   std::uint64_t seed = 1;
   bool stop_early = true;                        // the first failure will do
   std::function<bool()> cancelled;
+  FindTwin twin;                                 // as JudgeRequest
   double worth_us = 0;                           // a candidate that is slower on sampled blocks need not be proven (forge/screen.h); 0: each is
+  double best_us = 0;                            // of the right ones so far; 0: there is none
 };
 
 struct LoopSetting {

@@ -162,6 +162,68 @@ TEST_F(LoopTest, ProvesOnlyWhatIsWorthIt) {
   for (const Entry& e : run.journal->entries()) EXPECT_NE(e.candidate.parent, slow);
 }
 
+// Caps the registers of what the frontier has.
+class Capper : public propose::Proposer {
+ public:
+  std::string_view name() const override { return "capper"; }
+  std::vector<Candidate> propose(const propose::Situation& situation, std::size_t) override {
+    std::vector<Candidate> out;
+    for (const propose::Tried& t : situation.tried) {
+      if (!t.candidate.flags.empty()) continue;
+      Candidate capped = candidate_at(point_of(t.candidate.source), t.candidate.id, "cap", 1.1);
+      capped.flags = {"-maxrregcount=40"};
+      capped.id = identity(capped.source, capped.flags);
+      out.push_back(std::move(capped));
+    }
+    return out;
+  }
+};
+
+// Registers of what a candidate launches; a cap brings a=1 from 64 to 40, and changes nothing of the others.
+build::KernelReport report_of(const Candidate& c) {
+  build::KernelReport report;
+  report.kernel = "kernel";
+  report.registers = point_of(c.source).a == 1 && c.flags.empty() ? 64 : 40;
+  return report;
+}
+
+TEST_F(LoopTest, SharesTheVerdictOfTheSameCodeWhichTakesNoPlace) {
+  FakeRun run(folder());
+  run.setting.proposers.push_back(std::make_unique<Capper>());
+  run.setting.budget.candidates = 12;
+  std::atomic<int> proven = 0;
+  run.setting.judge = [&](const Candidate& c, const JudgeCall& call) -> Expected<Judgement> {
+    const build::KernelReport report = report_of(c);
+    const std::string ptx = "// " + c.source;
+    Judgement known;
+    if (call.twin) known.twin = call.twin(ptx, {&report, 1});
+    if (!known.twin.empty()) return known;
+    auto judged = run.judge(c, call);
+    if (judged) judged->verdict.resources.push_back({report.kernel, report.registers, 0, 0, 0, ""});
+    proven += call.stop_early;
+    return judged;
+  };
+  ASSERT_TRUE(run.go());
+  int shared = 0, capped = 0;
+  for (const Entry& e : run.journal->entries()) {
+    if (e.candidate.flags.empty() || !e.judged) continue;
+    ++capped;
+    EXPECT_EQ(is_shared(e.verdict), point_of(e.candidate.source).a != 1) << e.candidate.source;
+    if (!is_shared(e.verdict)) continue;
+    ++shared;
+    EXPECT_EQ(e.standing.us, run.journal->find(e.candidate.parent)->standing.us);
+    EXPECT_EQ(e.verdict.rungs.back().why, "same code as " + e.candidate.parent);
+  }
+  EXPECT_GT(shared, 3);
+  EXPECT_GT(capped, shared) << "a cap that changes the code is judged";
+  EXPECT_GE(proven, 12) << "those of the same code take no place of the budget";
+  const auto before = run.story();
+  FakeRun again(folder());
+  again.setting.budget.candidates = 12;
+  ASSERT_TRUE(again.go());
+  EXPECT_EQ(again.story(), before) << "a resumed run counts them the same way";
+}
+
 TEST_F(LoopTest, EndsWithTheNameOfItsRule) {
   struct Row { const char* outcome; OptimizeBudget budget; std::uint64_t judged; };
   for (const Row& row : {Row{"budget", {1000, 5, 0}, 5}, Row{"stagnation", {1000, 1000, 4}, 0}, Row{"exhausted", {1000, 1000, 0}, 0}}) {
@@ -202,6 +264,53 @@ TEST_F(LoopTest, EndsWhenTheTimeIsSpent) {
     if (e.purpose == store::kSearch && e.judged) {
       EXPECT_LE(e.started_s, 9.5) << "time is kept back for the proof and for taking moves back";
     }
+}
+
+// A run is for its winner: the proof may take a little longer than the budget. A judge that does not end by itself is cut, and what was cut is no winner.
+TEST_F(LoopTest, CutsAProofThatGoesOnBeyondTheBudget) {
+  FakeRun run(folder());
+  double time = 0;
+  run.setting.clock = [&] { return time; };
+  run.setting.jobs = 1;
+  run.before_verdict = [&] { time += 1; };
+  run.setting.judge = [&](const Candidate& candidate, const JudgeCall& call) -> Expected<Judgement> {
+    if (call.stop_early) return run.judge(candidate, call);
+    while (!call.cancelled()) {
+      time += 1;
+      if (time > 1000) return fail(ErrorCode::failed, "the proof was never cut");
+    }
+    return fail(ErrorCode::limit, "the trial was cancelled");
+  };
+  run.setting.budget.seconds = 12;
+  ASSERT_TRUE(run.go());
+  const store::RunRow& row = run.journal->row();
+  EXPECT_EQ(row.outcome, "budget");
+  EXPECT_TRUE(row.winner.empty());
+  EXPECT_FALSE(row.best.empty());
+  EXPECT_LE(row.seconds, 12 + 15 + 1);
+  EXPECT_NE(row.outcome_why.find("the proof of the best candidate on fresh inputs was cut after 27 s in all"), std::string::npos) << row.outcome_why;
+}
+
+TEST_F(LoopTest, AnInterruptedRunHasAWinnerWhereItIsProven) {
+  for (const bool proven : {false, true}) {
+    FakeRun run(folder(proven ? "proven" : "not"));
+    std::atomic<int> judged{0};
+    std::atomic<bool> stop{false};
+    run.setting.jobs = 1;
+    run.setting.interrupted = [&] { return stop.load(); };
+    run.setting.judge = [&](const Candidate& candidate, const JudgeCall& call) {
+      if (!proven && ++judged > 12) stop = true;   // in the search
+      return run.judge(candidate, call);
+    };
+    run.setting.progress = [&](const Progress& p) {
+      if (p.step == "ablation") stop = true;   // after the proof
+    };
+    ASSERT_TRUE(run.go());
+    const store::RunRow& row = run.journal->row();
+    EXPECT_EQ(row.outcome, "interrupted");
+    EXPECT_FALSE(row.best.empty()) << "what is best so far is delivered all the same";
+    EXPECT_EQ(row.winner, proven ? row.best : "");
+  }
 }
 
 TEST_F(LoopTest, EndsAtTheFloorOfPhysics) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -51,7 +52,8 @@ std::uint64_t room_for_draws() {
   return pages > 0 && page_bytes > 0 ? std::max(kLeast, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / 16) : kLeast;
 }
 
-constexpr double kModelSlack = 1.6;   // on a GPU a modelled time stands against a measured one: they agree within a factor of 1.5
+// Glances take a second of the GPU each and what is around them is done meanwhile, on as many cores as there are.
+constexpr std::size_t kRoundOnGpu = 8, kManyJobs = 6;
 
 // Of timed calls, likewise: a candidate that is 1% better than the best is not what a search looks for first.
 constexpr double kSearchTimeSeconds = 1, kSearchInterval = 0.01;
@@ -76,7 +78,7 @@ std::string new_run_id(const std::string& task_name) {
 // What the store keeps of the options, so that a resumed run is the same run.
 std::string options_text(const OptimizeOptions& o, const Surroundings& around) {
   return store::to_word_list({o.from, fmt::format("{}", o.budget.seconds), std::to_string(o.budget.candidates), std::to_string(o.budget.stagnation), around.reference, o.device,
-                              store::to_word_list(o.proposers), store::to_word_list(model_words(o.model))});
+                              store::to_word_list(o.proposers), store::to_word_list(model_words(o.model)), o.output});
 }
 
 // The budget of the run, but for what this call states.
@@ -194,7 +196,7 @@ class Optimisation {
     if (!task) return Unexpected(task.error());
     task_ = std::move(*task);
     gpu_ = gpu.empty() ? task_.gpu : gpu;
-    auto target = open_target(gpu_, device);
+    auto target = open_target(gpu_, device, true);
     if (!target) return Unexpected(target.error());
     target_ = std::move(*target);
     auto around = surroundings_of(task_);
@@ -231,12 +233,26 @@ class Optimisation {
     return {};
   }
 
+  // A plan of another task, GPU or size would give floors and targets that are not this run's.
+  Expected<void> is_for(const Plan& made) const {
+    const auto other = [&](std::string what) -> Expected<void> {
+      return fail(ErrorCode::bad_input, std::move(what), {options_.plan, 0, 0}, fmt::format("write one anew: kforge plan {} --gpu {} -o {}", task_.path, target_.sheet.name, options_.plan));
+    };
+    if (made.task != task_.name) return other(fmt::format("the plan is of the task '{}', this is '{}'", made.task, task_.name));
+    if (made.gpu != target_.sheet.name) return other(fmt::format("the plan is for {}, the run for {}", made.gpu, target_.sheet.name));
+    if (!std::equal(made.sizes.begin(), made.sizes.end(), task_.measure.begin(), task_.measure.end(), [](const PlanSize& planned, const task::Sizes& sizes) { return planned.sizes == sizes; }))
+      return other("the plan's sizes are not those that the task measures");
+    return {};
+  }
+
   Expected<Journal> begin() {
     auto made = options_.plan.empty() ? plan(task_.path, target_.sheet_name) : read_plan(options_.plan);
     if (!made) return Unexpected(made.error());
+    if (auto fits = is_for(*made); !fits) return Unexpected(fits.error());
     if (!options_.templates) switch_off_templates(*made);
     std::error_code ignored;
     if (!options_.from.empty()) options_.from = fs::absolute(options_.from, ignored).string();
+    if (!options_.output.empty()) options_.output = fs::absolute(options_.output, ignored).string();
     row_.task_path = fs::absolute(task_.path, ignored).lexically_normal().string();
     row_.task_name = task_.name;
     row_.task_text = around_.task_text;
@@ -259,6 +275,7 @@ class Optimisation {
     s.budget = options_.budget;
     s.seed = options_.seed;
     s.jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    if (target_.gpu && s.jobs >= kManyJobs) s.round_size = kRoundOnGpu;
     s.judge = [this](const Candidate& candidate, const JudgeCall& call) { return judge(candidate, call); };
     s.verdict_key = [this](const Candidate& candidate) { return verdict_key(candidate, around_, target_.sheet, options_.seed); };
     s.effort = [this](const Candidate& candidate) { return CandidateFiles(store_->folder() / "candidates").holds(candidate) ? kBuiltEffort : 1.0; };
@@ -292,7 +309,7 @@ class Optimisation {
     around.device = target_.device_name();
     around.seconds = [start] { return now() - start; };
     around.judge = [this](const Candidate& candidate) {
-      auto judged = judge(candidate, {options_.seed, true, options_.interrupted, 0});
+      auto judged = judge(candidate, {options_.seed, true, options_.interrupted, 0, 0});
       if (judged) tool_judgements_[candidate.id] = *judged;
       return judged;
     };
@@ -367,7 +384,12 @@ class Optimisation {
       request.time.search = true;
     }
     request.cancelled = call.cancelled;
-    return screen_candidate(request, target_.gpu ? kModelSlack * call.worth_us : call.worth_us);
+    request.twin = call.twin;
+    if (!target_.gpu) return screen_candidate(request, call.worth_us);
+    lead_.prove(call.best_us);
+    if (const std::size_t gpus = 1 + target_.others.size(); gpus > 1)
+      if (const std::size_t turn = glances_++ % gpus; turn > 0) request.glance_gpu = target_.others[turn - 1];
+    return call.worth_us > 0 ? glance_at_candidate(request, lead_) : judge_candidate(request);
   }
 
   Expected<void> remember(Journal& journal) {
@@ -375,13 +397,13 @@ class Optimisation {
     for (const Entry& e : journal.entries())
       if (e.candidate.proposer == "memory" && e.judged && e.standing.grade == Grade::wrong)
         if (auto gone = store_->forget_winner(key); !gone) return gone;
-    const Entry* winner = journal.winner();
+    const Entry* winner = journal.find(journal.row().winner);
     if (!winner || !winner->verified || includes_own_files(winner->candidate.source)) return {};
     return store_->remember_winner(key, row_.id, winner->candidate.id, winner->standing.us);
   }
 
   Expected<void> deliver(const Journal& journal) const {
-    const Entry* best = journal.best();
+    const Entry* best = journal.find(journal.row().best);
     if (!best) return {};
     const fs::path folder = store_->run_folder(row_.id);
     if (auto made = make_directories(folder); !made) return made;
@@ -393,6 +415,7 @@ class Optimisation {
   store::RunRow row_;
   task::Task task_;
   Target target_;
+  std::atomic<std::size_t> glances_{0};   // each GPU has its turn
   std::string gpu_;
   Surroundings around_;
   judge::GoalFigures goal_;
@@ -400,8 +423,9 @@ class Optimisation {
   std::optional<Candidate> baseline_;
   std::optional<RunCosts> costs_;
   std::optional<build::CompileServer> compile_server_;
-  const std::uint64_t fresh_seed_ = trial::draw_fresh_seed();
+  const std::uint64_t fresh_seed_ = options_.fresh_seed != 0 ? options_.fresh_seed : trial::draw_fresh_seed();
   trial::PreparedStore prepared_{room_for_draws()};
+  Lead lead_;
   std::map<std::string, Judgement> tool_judgements_;   // filled while proposers are asked, read while candidates are judged
   std::unique_ptr<ModelRun> model_;
 };
@@ -409,5 +433,14 @@ class Optimisation {
 }  // namespace
 
 Expected<RunRecord> optimize(const OptimizeOptions& options) { return Optimisation(options).run(); }
+
+Expected<std::string> kept_output(const std::string& store, const std::string& run) {
+  auto opened = store::Store::open(store::store_folder(store), false);
+  if (!opened) return Unexpected(opened.error());
+  const auto row = opened->run(run);
+  if (!row) return Unexpected(row.error());
+  const auto kept = store::from_word_list(row->options);
+  return kept.size() >= 9 ? kept[8] : std::string();
+}
 
 }  // namespace kforge

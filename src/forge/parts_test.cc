@@ -1,11 +1,17 @@
 // The loop's parts, each by itself: grades, tree, rounds, stop rules.
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "forge/fingerprint.h"
+#include "forge/journal.h"
 #include "forge/move_tree.h"
 #include "forge/round.h"
 #include "forge/run_costs.h"
+#include "forge/screen.h"
 #include "forge/stop_rules.h"
 #include "store/word_list.h"
 
@@ -36,6 +42,15 @@ TEST(Standing, GradesByWhatFails) {
   EXPECT_EQ(standing_of(verdict(rejected, {})).grade, Grade::wrong) << "rejected without a reason that we know";
 }
 
+TEST(Standing, SaysWhatIsNotKnownAndWhy) {
+  ContractReport honest = contract("honest", Status::unknown);
+  honest.measured = "no output of a timed call was compared";
+  EXPECT_EQ(unknown_of(verdict(VerdictStatus::error, {contract("numerics", Status::passed), honest})), "honest: no output of a timed call was compared");
+  Verdict without = verdict(VerdictStatus::error, {});
+  without.why = "the compiler is missing";
+  EXPECT_EQ(unknown_of(without), "the compiler is missing");
+}
+
 TEST(Standing, PutsRightBeforeFast) {
   EXPECT_TRUE(better({Grade::accepted, 10}, {Grade::slow, 1}));
   EXPECT_TRUE(better({Grade::accepted, 9}, {Grade::accepted, 10}));
@@ -46,6 +61,25 @@ TEST(Standing, PutsRightBeforeFast) {
   EXPECT_EQ(reward_of({Grade::wrong, 1}, 8), -1);
   EXPECT_EQ(reward_of({Grade::slow, 2}, 8), 2);
   EXPECT_EQ(reward_of({Grade::accepted, 16}, 8), 0);
+}
+
+TEST(Story, StepsAreRightOnesThatMissTheGoalToo) {
+  std::deque<Entry> entries;
+  const auto add = [&](const char* id, Grade grade, double us) {
+    Entry& e = entries.emplace_back();
+    e.candidate.id = id;
+    e.judged = true;
+    e.standing = {grade, us};
+  };
+  add("naive", Grade::far_from_goal, 943);
+  add("first", Grade::far_from_goal, 74);
+  add("wrong", Grade::wrong, 1);
+  add("unknown", Grade::unproven, 2);
+  add("worse", Grade::far_from_goal, 80);
+  add("second", Grade::far_from_goal, 32);
+  add("winner", Grade::accepted, 33);
+  add("twin", Grade::accepted, 40);
+  EXPECT_THAT(successive_best(entries), ElementsAre("naive", "first", "second", "winner"));
 }
 
 TEST(MoveTree, WidensBestFirst) {
@@ -225,6 +259,46 @@ TEST(RunCosts, AResumedRunAddsToWhatItCostBefore) {
   EXPECT_EQ(all[1].stage, "rest");
   EXPECT_GE(all[1].cpu_s, 0.25) << "stages that took more than the process are no negative rest";
   EXPECT_DOUBLE_EQ(all[2].cpu_s, 4);
+}
+
+TEST(Lead, WhoeverIsNotAheadOfWhatIsProvenGoesWithout) {
+  Lead lead;
+  double proven_us = 0;
+  EXPECT_TRUE(lead.enter(10, proven_us, {}));
+  lead.prove(10);
+  lead.leave();
+  EXPECT_FALSE(lead.enter(9.99, proven_us, {}));   // a difference that samples of a search do not tell
+  EXPECT_EQ(proven_us, 10);
+  EXPECT_TRUE(lead.enter(8, proven_us, {}));
+}
+
+TEST(Lead, OfThoseWhoWaitTheFastestGoesFirst) {
+  Lead lead;
+  double unused = 0;
+  while (lead.enter(10, unused, [] { return true; })) {}   // all proofs that there may be at once are under way
+  std::promise<void> fast_is_in;
+  const auto wait = [&](double us) {
+    double proven_us = 0;
+    const bool enters = lead.enter(us, proven_us, {});
+    if (enters) fast_is_in.set_value();
+    return enters;
+  };
+  auto slow = std::async(std::launch::async, wait, 5), fast = std::async(std::launch::async, wait, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  lead.leave();
+  fast_is_in.get_future().wait();
+  lead.prove(3);
+  EXPECT_TRUE(fast.get());
+  EXPECT_FALSE(slow.get());
+}
+
+TEST(Lead, WhoeverIsCancelledWaitsNoLonger) {
+  Lead lead;
+  double unused = 0;
+  int entered = 0;
+  while (lead.enter(10, unused, [] { return true; })) ++entered;
+  EXPECT_GT(entered, 0);
+  EXPECT_FALSE(lead.enter(1, unused, [] { return true; }));
 }
 
 }  // namespace

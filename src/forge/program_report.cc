@@ -184,6 +184,7 @@ std::vector<Finding> program_findings(const ProgramReport& report, const CheckCh
     if (!chosen(contract) || findings.has_error(contract)) return;
     Finding finding = judge::make_finding(contract, {}, source);
     finding.message = report.log.ending_detail;
+    if (finding.contract == "run.limit") finding.advice = {"reduce the work of the program, or raise the budget (--limit)"};
     findings.add(std::move(finding));
   };
   if (report.log.ending == evidence::Ending::hang) ended("run.hang");

@@ -21,19 +21,18 @@ TriedCandidate tried_of(const Entry& entry) {
   return out;
 }
 
-// Each best one in turn. Those of the ablation are the winner's lesser twins and no steps on the way.
-std::vector<std::string> successive_winners(const std::deque<Entry>& entries) {
+}  // namespace
+
+std::vector<std::string> successive_best(const std::deque<Entry>& entries) {
   std::vector<std::string> out;
   const Entry* best = nullptr;
   for (const Entry& entry : entries) {
-    if (!entry.judged || entry.standing.grade != Grade::accepted || (best && !better(entry.standing, best->standing))) continue;
+    if (!entry.judged || !entry.standing.right() || entry.standing.us <= 0 || (best && !better(entry.standing, best->standing))) continue;
     best = &entry;
     out.push_back(entry.candidate.id);
   }
   return out;
 }
-
-}  // namespace
 
 Expected<RunRecord> record_of(store::Store& store, const store::RunRow& row) {
   auto journal = Journal::reopen(store, row);
@@ -59,7 +58,7 @@ Expected<RunRecord> record_of(store::Store& store, const store::RunRow& row) {
   out.baseline = row.baseline;
   out.winner = row.winner;
   out.best = row.best;
-  out.winners = successive_winners(journal->entries());
+  out.winners = successive_best(journal->entries());
   const auto contributions = store.contributions(row.id);
   if (!contributions) return Unexpected(contributions.error());
   for (const store::ContributionRow& c : *contributions) {

@@ -57,6 +57,12 @@ std::string bottleneck_of(const Verdict& verdict, const Plan& plan) {
   return plan.sizes.empty() ? "" : plan.sizes.front().bound;
 }
 
+std::string unknown_of(const Verdict& verdict) {
+  for (const ContractReport& c : verdict.contracts)
+    if (c.level == Level::required && c.status == Status::unknown && !c.measured.empty()) return c.id + ": " + c.measured;
+  return verdict.why;
+}
+
 double reward_of(const Standing& standing, double baseline_us) {
   if (standing.grade == Grade::wrong) return -1;
   if (standing.grade == Grade::unproven) return 0;

@@ -34,6 +34,9 @@ bool more_promising(const Standing& a, const Standing& b);
 // What keeps the candidate from being faster, in plain words.
 std::string bottleneck_of(const Verdict& verdict, const Plan& plan);
 
+// Of a verdict that is no answer: the first required contract that is not known, and why.
+std::string unknown_of(const Verdict& verdict);
+
 // What the outcome teaches (training records): -1 for a wrong candidate; for a right one the binary logarithm of its gain over the
 // baseline, 0 where either has no time; plus 1 when it is accepted.
 double reward_of(const Standing& standing, double baseline_us);

@@ -2,19 +2,20 @@
 #include "kforge/sweep.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <random>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "forge/point_sweep.h"
 
 namespace kforge {
 namespace {
@@ -44,41 +45,40 @@ std::optional<Span> value_in(std::string_view line, std::string_view name) {
   return std::nullopt;
 }
 
-using Values = std::vector<std::pair<std::string, std::string>>;
+// The choices of one parameter as a dimension: whole numbers as they are, in order; words by their places.
+struct Choices {
+  propose::Dimension dimension;
+  std::vector<std::string> words;   // of each choice
 
-// All points, or a seeded choice of them; none twice.
-std::vector<Values> points_of(const SweepOptions& options) {
-  std::uint64_t all = 1;
-  for (const auto& [name, values] : options.parameters) all = std::min<std::uint64_t>(all * values.size(), 1'000'000);
-  std::vector<std::uint64_t> order(all);
-  std::iota(order.begin(), order.end(), 0);
-  std::mt19937_64 random(options.check.seed);
-  if (all > options.points) std::shuffle(order.begin(), order.end(), random);
-  order.resize(std::min<std::uint64_t>(all, options.points));
-  std::vector<Values> out;
-  for (std::uint64_t index : order) {
-    Values& point = out.emplace_back();
-    for (const auto& [name, values] : options.parameters) {
-      point.emplace_back(name, values[index % values.size()]);
-      index /= values.size();
+  Choices(const std::string& name, std::vector<std::string> values) : dimension{name, {}} {
+    std::map<std::int64_t, std::string> numbers;
+    for (const std::string& value : values)
+      if (const auto number = parse_integer(value)) numbers.emplace(*number, value);
+    const std::set<std::string> distinct(values.begin(), values.end());
+    if (numbers.size() == distinct.size()) {
+      for (auto& [number, word] : numbers) dimension.choices.push_back(number), words.push_back(std::move(word));
+      return;
     }
+    words.assign(distinct.begin(), distinct.end());
+    dimension.choices.resize(words.size());
+    std::iota(dimension.choices.begin(), dimension.choices.end(), 0);
   }
-  return out;
-}
+};
 
 class Sweep {
  public:
-  Sweep(const SweepOptions& options, std::string folder) : options_(options), folder_(std::move(folder)) {}
+  Sweep(const SweepOptions& options, std::string source, std::string folder) : options_(options), source_(std::move(source)), folder_(std::move(folder)) {
+    for (const auto& [name, values] : options.parameters) choices_.emplace_back(name, values);
+  }
 
-  Expected<std::vector<SweepPoint>> run(std::vector<SweepPoint> points) {
-    points_ = std::move(points);
+  Expected<std::vector<SweepPoint>> run() {
+    std::vector<propose::Dimension> dimensions;
+    for (const Choices& c : choices_) dimensions.push_back(c.dimension);
+    const propose::Space space(std::move(dimensions), [](const propose::Values&) { return true; });
+    wanted_ = std::min<std::size_t>(options_.points, space.size());
     const std::size_t jobs = options_.jobs > 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (std::size_t t = 1; t < std::min(jobs, points_.size()); ++t) threads.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : threads) thread.join();
-    if (interrupted()) return fail(ErrorCode::limit, "the sweep was cancelled");
-    if (error_) return Unexpected(*error_);
+    const auto swept = forge::sweep_points(space, {options_.check.seed, 0, wanted_, jobs}, [&](std::span<const std::size_t> points) { return judge(space, points); });
+    if (!swept) return Unexpected(swept.error());
     const auto rank = [](const SweepPoint& p) { return std::pair(p.status == "accepted" ? 0 : p.status == "rejected" ? 1 : 2, p.us > 0 ? p.us : 1e300); };
     std::stable_sort(points_.begin(), points_.end(), [&](const SweepPoint& a, const SweepPoint& b) { return rank(a) < rank(b); });
     return std::move(points_);
@@ -87,8 +87,34 @@ class Sweep {
  private:
   bool interrupted() const { return options_.check.interrupted && options_.check.interrupted(); }
 
-  void work() {
-    for (std::size_t i = next_++; i < points_.size() && !interrupted(); i = next_++) judge(i);
+  Expected<SweepPoint> made(const std::vector<std::uint16_t>& point) const {
+    SweepPoint out{{}, source_, "", "", 0, ""};
+    for (std::size_t d = 0; d < choices_.size(); ++d) {
+      out.values.emplace_back(choices_[d].dimension.name, choices_[d].words[point[d]]);
+      auto changed = with_parameter(out.source, out.values.back().first, out.values.back().second);
+      if (!changed) return Unexpected(changed.error());
+      out.source = std::move(*changed);
+    }
+    return out;
+  }
+
+  // Side by side.
+  Expected<std::vector<double>> judge(const propose::Space& space, std::span<const std::size_t> which) {
+    const std::size_t first = points_.size();
+    for (const std::size_t point : which) {
+      auto one = made(space.choices(point));
+      if (!one) return Unexpected(one.error());
+      points_.push_back(std::move(*one));
+    }
+    std::vector<std::thread> threads;
+    for (std::size_t i = first + 1; i < points_.size(); ++i) threads.emplace_back([this, i] { judge(i); });
+    judge(first);
+    for (std::thread& thread : threads) thread.join();
+    if (interrupted()) return fail(ErrorCode::limit, "the sweep was cancelled");
+    if (error_) return Unexpected(*error_);
+    std::vector<double> times;
+    for (std::size_t i = first; i < points_.size(); ++i) times.push_back(points_[i].status == "accepted" ? points_[i].us : 0);
+    return times;
   }
 
   void judge(std::size_t i) {
@@ -110,15 +136,15 @@ class Sweep {
     }
     const std::lock_guard lock(mutex_);
     if (!verdict && verdict.error().code == ErrorCode::bad_input) error_ = verdict.error();   // of the call: every point's
-    if (options_.check.progress) options_.check.progress(fmt::format("{} of {} points: {}", ++done_, points_.size(), point.status));
+    if (options_.check.progress) options_.check.progress(fmt::format("{} of {} points: {}", ++done_, wanted_, point.status));
   }
 
   const SweepOptions& options_;
-  std::string folder_;
+  const std::string source_, folder_;
+  std::vector<Choices> choices_;
   std::vector<SweepPoint> points_;
-  std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
-  std::size_t done_ = 0;
+  std::size_t done_ = 0, wanted_ = 0;
   std::optional<Error> error_;
 };
 
@@ -142,19 +168,12 @@ Expected<std::vector<SweepPoint>> sweep(const SweepOptions& options) {
   const auto source = read_file(options.check.candidate, 4 << 20);
   if (!source) return Unexpected(source.error());
   if (options.parameters.empty() || options.points == 0) return fail(ErrorCode::bad_input, "a sweep needs parameters with values, and points to judge");
-  std::vector<SweepPoint> points;
-  for (Values& values : points_of(options)) {
-    std::string text = *source;
-    for (const auto& [name, value] : values) {
-      auto changed = with_parameter(text, name, value);
-      if (!changed) return Unexpected(changed.error());
-      text = std::move(*changed);
-    }
-    points.push_back({std::move(values), std::move(text), "", "", 0, ""});
-  }
+  for (const auto& [name, values] : options.parameters)   // before anything is judged
+    for (const std::string& value : values)
+      if (auto changed = with_parameter(*source, name, value); !changed) return Unexpected(changed.error());
   auto folder = TemporaryDirectory::create("kforge-sweep");
   if (!folder) return Unexpected(folder.error());
-  return Sweep(options, folder->path().string()).run(std::move(points));
+  return Sweep(options, *source, folder->path().string()).run();
 }
 
 }  // namespace kforge

@@ -26,7 +26,7 @@ Expected<DeviceWord> read_device_word(const std::string& word) {
   if (word == "gpu") return DeviceWord{true, 0};
   if (word.starts_with("gpu:"))
     if (const auto index = parse_unsigned(std::string_view(word).substr(4)); index && *index < 1024) return DeviceWord{true, static_cast<unsigned>(*index)};
-  if (word == kAllGpus) return fail(ErrorCode::bad_input, "gpu:all spreads a folder of candidates over the GPUs; here one is meant", {}, "--device gpu:N");
+  if (word == kAllGpus) return fail(ErrorCode::bad_input, "gpu:all spreads many candidates over the GPUs; here one is meant", {}, "--device gpu:N");
   return fail(ErrorCode::bad_input, fmt::format("'{}' is no device", word), {}, "--device takes emulator, gpu, gpu:N, or gpu:all for a folder of candidates");
 }
 
@@ -84,13 +84,15 @@ Expected<trial::GpuOptions> open_gpu(const gpu::Driver& driver, const gpu::Devic
 
 std::string Target::device_key() const {
   std::string out = gpu ? fmt::format("{} {}", gpu->device.uuid, gpu->driver_version) : "emulator";
+  for (const trial::GpuOptions& other : others) out += " " + other.device.uuid;
   for (const std::string& name : defences.names_off()) out += " without " + name;
   return out;
 }
 std::string Target::device_name() const { return gpu ? gpu->device.name : "emulated " + sheet.name; }
 
-Expected<Target> open_target(const std::string& gpu, const std::string& device) {
-  const auto word = read_device_word(device);
+Expected<Target> open_target(const std::string& gpu, const std::string& device, bool several) {
+  const bool all = several && device == kAllGpus;
+  const auto word = read_device_word(all ? "gpu" : device);
   if (!word) return Unexpected(word.error());
   const bool reads = word->gpu || to_lower(trim(gpu)) == "this";
   std::optional<gpu::Driver> driver;
@@ -118,6 +120,12 @@ Expected<Target> open_target(const std::string& gpu, const std::string& device) 
   auto options = open_gpu(*driver, *here);
   if (!options) return Unexpected(options.error());
   out.gpu = std::move(*options);
+  for (const gpu::Device& other : driver->devices) {
+    if (!all || other.index == here->index || other.name != here->name || other.sm() != here->sm()) continue;
+    auto opened = open_gpu(*driver, other);
+    if (!opened) return Unexpected(opened.error());
+    out.others.push_back(std::move(*opened));
+  }
   const auto tools = build::find_toolchain();
   if (!tools) return Unexpected(tools.error());
   out.toolkit = tools->version;

@@ -8,12 +8,12 @@
 
 #include "base/text.h"
 #include "build/disassembler.h"
+#include "forge/point_sweep.h"
 #include "kforge/knowledge.h"
 #include "knowledge/context_index.h"
 #include "model/sweep_proposer.h"
 #include "model/tunables.h"
 #include "model/verdict_text.h"
-#include "propose/search.h"
 
 namespace kforge::forge {
 
@@ -91,23 +91,20 @@ struct Tools {
     if (tunables.empty()) return wrong("the source declares no parameter: constexpr int kThreads = 256;  // tune: 128, 256, 512");
     const std::uint64_t most = std::clamp<std::uint64_t>(count_of(json, "candidates", 6), 1, 24);
     const propose::Space space = tunables.space();
-    propose::Search search(space, {1, space.find(tunables.values()), {}, {}});
     std::string out, best_id;
     double best = 0;
-    for (std::uint64_t i = 0; i < most; ++i) {
-      const auto points = search.ask(1);
-      if (points.empty()) break;
+    const auto swept = sweep_points(space, {1, space.find(tunables.values()), most, 1}, [&](std::span<const std::size_t> points) -> Expected<std::vector<double>> {
       const auto values = space.values(points[0]);
       const auto judged = box.judged(model::with_values(source, values));
-      if (!judged) return wrong(to_string(judged.error()));
+      if (!judged) return Unexpected(judged.error());
       const Verdict& verdict = (*judged)->judgement.verdict;
       const double us = verdict.status == VerdictStatus::accepted && verdict.time ? verdict.time->us : 0;
-      if (us > 0) search.tell(points[0], us, 0);
-      else search.tell_invalid(points[0], 0);
       if (us > 0 && (best <= 0 || us < best)) best = us, best_id = (*judged)->candidate.id;
       const std::string change = model::change_text(tunables.values(), values);
       out += fmt::format("{} {}: {}\n", (*judged)->candidate.id, change.empty() ? "as written" : change, model::outcome_line(verdict));
-    }
+      return std::vector<double>{us};
+    });
+    if (!swept) return wrong(to_string(swept.error()));
     return {out + (best_id.empty() ? "none was accepted\n" : fmt::format("fastest: {}\n", best_id)), false, best_id};
   }
 

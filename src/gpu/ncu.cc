@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "base/text.h"
 #include "gpu/csv.h"
@@ -11,17 +10,18 @@
 namespace kforge::gpu {
 namespace {
 
-constexpr std::string_view kMetrics[] = {
-    "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum", "sm__cycles_active.avg", "smsp__issue_active.avg.pct_of_peak_sustained_active",
-    "sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__inst_executed.sum", "sm__inst_executed_pipe_tensor.sum", "launch__registers_per_thread", "launch__occupancy_limit_registers",
-    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio", "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio",
-    "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio"};
+// Of "==PROF== Profiling "name" - 0: 0%....50%....100% - 3 passes".
+int passes_of(std::string_view line) {
+  constexpr std::string_view kBefore = " - ", kAfter = " pass";
+  const auto end = line.rfind(kAfter);
+  if (!line.starts_with("==PROF== Profiling") || end == std::string_view::npos) return 0;
+  const auto start = line.rfind(kBefore, end);
+  if (start == std::string_view::npos) return 0;
+  const auto read = parse_unsigned(line.substr(start + kBefore.size(), end - start - kBefore.size()));
+  return read && *read < 10'000 ? static_cast<int>(*read) : 0;
+}
 
 }  // namespace
-
-std::vector<std::string> ncu_metrics() { return {std::begin(kMetrics), std::end(kMetrics)}; }
 
 NcuReport read_ncu(std::string_view text) {
   NcuReport out;
@@ -31,6 +31,7 @@ NcuReport read_ncu(std::string_view text) {
   for (const std::string_view line : split_lines(text)) {
     if (line.starts_with("==")) {
       if (out.trouble.empty()) out.trouble = ncu_trouble(line);
+      out.passes = std::max(out.passes, passes_of(line));
       continue;
     }
     auto fields = csv_fields(line);

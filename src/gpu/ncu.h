@@ -8,9 +8,6 @@
 
 namespace kforge::gpu {
 
-// Metrics that contracts and people ask for, by ncu's names (docs/timing.md).
-std::vector<std::string> ncu_metrics();
-
 struct CounterRow {
   std::string kernel;                        // as ncu prints it
   std::map<std::string, double> metrics;     // what is missing or no number is absent
@@ -18,6 +15,7 @@ struct CounterRow {
 
 struct NcuReport {
   std::vector<CounterRow> rows;
+  int passes = 0;                            // how often ncu ran the kernel that took most runs; 0: not told
   std::string trouble;                       // why there are none: no permission, another version, ...; "" when there are
 };
 

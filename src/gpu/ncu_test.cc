@@ -28,6 +28,12 @@ TEST(Ncu, ReadsKernelsAndTheirMetrics) {
   EXPECT_EQ(report.rows[0].metrics.at("smsp__issue_active.avg.pct_of_peak_sustained_active"), 61.25);
 }
 
+TEST(Ncu, SaysHowOftenTheKernelRan) {
+  EXPECT_EQ(read_ncu(kTable).passes, 3);
+  EXPECT_EQ(read_ncu("==PROF== Profiling \"k - 12 passes\" - 1: 0%....50%....100% - 1 pass\n").passes, 1);
+  EXPECT_EQ(read_ncu("==PROF== Profiling \"k\"\n==PROF== Disconnected - 9 passes\n").passes, 0);
+}
+
 TEST(Ncu, WhatIsNoNumberIsAbsent) {
   const NcuReport report = read_ncu(kTable);
   EXPECT_EQ(report.rows.at(1).kernel, "second<\"x\", 2>(int)");
@@ -40,6 +46,7 @@ TEST(Ncu, SaysWhyItHasNothing) {
   EXPECT_THAT(read_ncu("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n").trouble, HasSubstr("may not read the hardware counters"));
   EXPECT_THAT(read_ncu("==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n").trouble, HasSubstr("cannot load its library"));
   EXPECT_THAT(read_ncu("==WARNING== No kernels were profiled.\n").trouble, HasSubstr("no kernel"));
+  EXPECT_THAT(read_ncu("==ERROR== Failed to find metric sm__nothing.sum\n").trouble, HasSubstr("does not know a metric"));
   EXPECT_THAT(read_ncu("").trouble, HasSubstr("no table"));
 }
 

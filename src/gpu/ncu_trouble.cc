@@ -8,6 +8,7 @@ constexpr Trouble kTroubles[] = {{"ERR_NVGPUCTRPERM", "this user may not read th
                                  {"No kernels were profiled", "ncu saw no kernel"},
                                  {"LibraryNotLoaded", "ncu cannot load its library here"},
                                  {"Failed to initialize the profiler", "ncu cannot be initialised here"},
+                                 {"Failed to find metric", "ncu does not know a metric that it was asked for"},
                                  {"ERR_NVGPUPROFILER", "another profiler is using the GPU"}};
 
 }  // namespace

@@ -14,7 +14,21 @@ namespace {
 // NVML API reference: nvmlClockType_t, nvmlTemperatureSensors_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlReturn_t.
 constexpr int kSmClock = 1, kMemoryClock = 2, kGpuSensor = 0, kUncorrected = 1, kVolatile = 0;
 constexpr int kLibraryMismatch = 18, kDriverNotLoaded = 9;
-constexpr std::size_t kTextBytes = 96;
+constexpr int kGpuIsLost = 15, kResetRequired = 16;
+constexpr unsigned long long kXidEvent = 0x8;   // nvmlEventTypeXidCriticalError
+constexpr std::size_t kTextBytes = 96, kMostEvents = 64;
+
+struct EventData {   // nvmlEventData_t, version 2
+  void* device;
+  unsigned long long type, data;   // data: the Xid
+  unsigned gpu_instance, compute_instance;
+};
+
+struct PciInfo {   // nvmlPciInfo_t, version 3
+  char bus_id_legacy[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
 
 struct ProcessInfo {   // nvmlProcessInfo_t, version 3
   unsigned pid;
@@ -54,7 +68,28 @@ struct Nvml::Functions {
   int (*mig)(void*, unsigned*, unsigned*) = nullptr;
   int (*errors)(void*, int, int, unsigned long long*) = nullptr;
   int (*processes)(void*, unsigned*, ProcessInfo*) = nullptr;
+  int (*remapped_rows)(void*, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  int (*pci)(void*, PciInfo*) = nullptr;
+  int (*event_set)(void**) = nullptr;
+  int (*register_events)(void*, unsigned long long, void*) = nullptr;
+  int (*wait)(void*, EventData*, unsigned) = nullptr;
+  int (*free_set)(void*) = nullptr;
 };
+
+struct XidEvents::Set {
+  std::shared_ptr<const Nvml::Functions> f;
+  void* set = nullptr;
+};
+XidEvents::XidEvents(std::unique_ptr<Set> set) : set_(std::move(set)) {}
+XidEvents::~XidEvents() { set_->f->free_set(set_->set); }
+
+std::vector<unsigned> XidEvents::take(unsigned wait_ms) {
+  std::vector<unsigned> out;
+  EventData event{};
+  while (out.size() < kMostEvents && set_->f->wait(set_->set, &event, out.empty() ? wait_ms : 0) == 0)
+    if (event.type == kXidEvent) out.push_back(static_cast<unsigned>(event.data));
+  return out;
+}
 
 Expected<std::shared_ptr<const Nvml>> Nvml::open() {
   const auto library = open_nvml();
@@ -77,6 +112,12 @@ Expected<std::shared_ptr<const Nvml>> Nvml::open() {
   (void)library->resolve("nvmlDeviceGetMigMode", f->mig);
   (void)library->resolve("nvmlDeviceGetTotalEccErrors", f->errors);
   (void)library->resolve("nvmlDeviceGetComputeRunningProcesses_v3", f->processes);
+  (void)library->resolve("nvmlDeviceGetRemappedRows", f->remapped_rows);
+  (void)library->resolve("nvmlDeviceGetPciInfo_v3", f->pci);
+  (void)library->resolve("nvmlEventSetCreate", f->event_set);
+  (void)library->resolve("nvmlDeviceRegisterEvents", f->register_events);
+  (void)library->resolve("nvmlEventSetWait_v2", f->wait);
+  (void)library->resolve("nvmlEventSetFree", f->free_set);
   if (const int error = f->init(); error != 0) {
     const char* hint = error == kLibraryMismatch ? "the driver was updated: restart the machine, or reload the kernel module"
                        : error == kDriverNotLoaded ? "load NVIDIA's kernel module (nvidia-smi says more)" : "nvidia-smi says more";
@@ -149,6 +190,34 @@ bool Nvml::mig(void* device) const {
 std::uint64_t Nvml::uncorrected_errors(void* device) const {
   unsigned long long count = 0;
   return f_->errors && device && f_->errors(device, kUncorrected, kVolatile, &count) == 0 ? count : 0;
+}
+
+Health Nvml::health(void* device) const {
+  Health out;
+  if (!device) return out;
+  unsigned celsius = 0;
+  const int answer = f_->temperature ? f_->temperature(device, kGpuSensor, &celsius) : 0;
+  out.lost = answer == kGpuIsLost || answer == kResetRequired;
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (f_->remapped_rows && f_->remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == 0) out.remap_failed = failed != 0;
+  out.uncorrected_errors = uncorrected_errors(device);
+  return out;
+}
+
+std::string Nvml::pci(void* device) const {
+  PciInfo info{};
+  if (!f_->pci || !device || f_->pci(device, &info) != 0) return {};
+  info.bus_id[sizeof info.bus_id - 1] = '\0';
+  return info.bus_id;
+}
+
+std::unique_ptr<XidEvents> Nvml::watch_xids(void* device) const {
+  if (!device || !f_->event_set || !f_->register_events || !f_->wait || !f_->free_set) return nullptr;
+  auto set = std::make_unique<XidEvents::Set>();
+  set->f = f_;
+  if (f_->event_set(&set->set) != 0) return nullptr;
+  std::unique_ptr<XidEvents> out(new XidEvents(std::move(set)));
+  return f_->register_events(device, kXidEvent, out->set_->set) == 0 ? std::move(out) : nullptr;
 }
 
 unsigned Nvml::other_processes(void* device) const {

@@ -23,6 +23,28 @@ struct State {
   std::uint64_t clock_reasons = 0;
 };
 
+// What the driver says of a device's soundness; "" where nothing speaks against it, or nothing is told.
+struct Health {
+  bool lost = false;                       // it does not answer any more (nvmlReturn_t: GPU is lost, reset required)
+  bool remap_failed = false;               // of a row of its memory
+  std::uint64_t uncorrected_errors = 0;    // of its memory, since the driver was loaded
+};
+
+// Xid errors of one device from now on, as NVML's events have them. Where the driver tells of none, there are none.
+class XidEvents {
+ public:
+  ~XidEvents();
+  XidEvents(const XidEvents&) = delete;
+  XidEvents& operator=(const XidEvents&) = delete;
+  std::vector<unsigned> take(unsigned wait_ms);   // waits so long for the first one
+
+ private:
+  friend class Nvml;
+  struct Set;
+  explicit XidEvents(std::unique_ptr<Set> set);
+  std::unique_ptr<Set> set_;
+};
+
 class Nvml {
  public:
   // Errors: missing (no library), failed (it finds no driver, or another version of it).
@@ -41,8 +63,12 @@ class Nvml {
   bool mig(void* device) const;            // the card is cut into instances
   std::uint64_t uncorrected_errors(void* device) const;   // of its memory, since the driver was loaded
   unsigned other_processes(void* device) const;           // that compute on it, ours not counted
+  Health health(void* device) const;
+  std::string pci(void* device) const;     // "00000000:19:00.0"; "" where it is not told
+  std::unique_ptr<XidEvents> watch_xids(void* device) const;   // null where the driver gives none
 
  private:
+  friend class XidEvents;
   struct Functions;
   explicit Nvml(std::shared_ptr<const Functions> functions) : f_(std::move(functions)) {}
   std::shared_ptr<const Functions> f_;

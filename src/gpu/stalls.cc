@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "evidence/stall_reason.h"
 #include "gpu/csv.h"
 #include "gpu/ncu_trouble.h"
 
@@ -15,16 +16,7 @@ namespace kforge::gpu {
 namespace {
 
 constexpr std::string_view kPrefix = "stall_", kNotIssued = " (Not Issued)";
-constexpr std::string_view kReady[] = {"selected", "not_selected"};
 constexpr std::size_t kLinesTold = 3;
-
-struct Meaning { std::string_view reason, words; };
-// Nsight Compute's documentation, "Warp Scheduler States".
-constexpr Meaning kMeanings[] = {{"long_sb", "for global, local or texture memory"}, {"short_sb", "for shared memory or special functions"}, {"barrier", "at a block barrier"}, {"membar", "at a memory fence"},
-                                 {"lg", "because the queue of global and local memory is full"}, {"mio", "because the queue of shared memory and special functions is full"}, {"tex", "because the texture queue is full"},
-                                 {"math", "for a busy arithmetic pipe"}, {"wait", "for a fixed latency"}, {"no_inst", "for instructions to be fetched"}, {"no_instructions", "for instructions to be fetched"},
-                                 {"branch_resolving", "for a branch"}, {"imc", "for constant memory"}, {"dispatch", "for the dispatcher"}, {"drain", "for stores at the end"}, {"sleep", "asleep"}, {"sleeping", "asleep"},
-                                 {"gmma", "for matrix units"}, {"misc", "for other reasons"}};
 
 // The table that is being read.
 struct Table {
@@ -68,7 +60,10 @@ void add_row(const std::vector<std::string>& fields, const Table& table, KernelS
   }
 }
 
-bool is_ready(const std::string& reason) { return std::find(std::begin(kReady), std::end(kReady), reason) != std::end(kReady); }
+bool is_ready(const std::string& reason) {
+  const evidence::StallReason* known = evidence::find_stall(reason);
+  return known && !known->waits;
+}
 
 double all(const StallSamples& samples) {
   double out = 0;
@@ -121,8 +116,8 @@ StallReport read_stalls(std::string_view text) {
 }
 
 std::string stall_meaning(const std::string& reason) {
-  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings), [&](const Meaning& one) { return one.reason == reason; });
-  return found == std::end(kMeanings) ? reason : std::string(found->words);
+  const evidence::StallReason* known = evidence::find_stall(reason);
+  return known ? std::string(known->words) : reason;
 }
 
 double waiting(const StallSamples& samples) {

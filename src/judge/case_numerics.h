@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,11 +54,12 @@ class NumericsJudge {
     StoringLines storing;
     task::Sizes sizes;
     std::string values;
+    std::function<std::vector<double>()> moves;  // of the first draw (trial/trial.h); null: cannot be told, or no longer
   };
   void see_pair(const task::Tensor& tensor, const trial::CallEvidence& call, const trial::Output& output, const task::TensorLayout& layout);
   void keep(Pool& pool, const trial::Output& output, const std::vector<InputView>& inputs) const;
   std::string finish(const task::Tensor& tensor, const std::string& candidate, FindingSet& findings);
-  std::string judge(const task::Tensor& tensor, const std::vector<Draw>& draws, const Pool& about, const std::string& candidate,
+  std::string judge(const task::Tensor& tensor, std::vector<Draw> draws, const Pool& about, const std::string& candidate,
                     CaseReport* report, FindingSet& findings);
 
   const task::Task& task_;

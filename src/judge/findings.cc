@@ -19,6 +19,26 @@ std::size_t table_order(std::string_view contract) {
   return row ? static_cast<std::size_t>(row - table.data()) : table.size();
 }
 
+// What to do about a kind of violation for which its contract's advice is of no help.
+struct KindAdvice { std::string_view kind, advice; };
+constexpr KindAdvice kKindAdvice[] = {
+    {"race-streams", "record an event behind the first (cudaEventRecord) and let the second's stream wait for it (cudaStreamWaitEvent), or put both into one stream"},
+    {"race-scope", "use the atomic of the device's scope (atomicAdd in place of atomicAdd_block, cuda::thread_scope_device)"},
+    {"race-dependent-launch", "call cudaGridDependencySynchronize() before the first access to what the kernel before it reads or writes, or launch without the attribute"},
+    {"double-free", "free each allocation once: set the pointer to null when it is freed"},
+    {"wrong-free", "free what an allocating function gave, with its counterpart: cudaMalloc and cudaFree, cudaMallocHost and cudaFreeHost, cudaMallocAsync and cudaFreeAsync or cudaFree"},
+};
+
+// Kernels that the message names besides the violation's own.
+void make_kernels_readable(std::string& message) {
+  constexpr std::string_view kBefore = "kernel ";
+  for (std::size_t at = message.find("kernel _Z"); at != std::string::npos; at = message.find("kernel _Z", at + 1)) {
+    const std::size_t first = at + kBefore.size();
+    const std::size_t end = std::min(message.size(), message.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.", first));
+    message.replace(first, end - first, readable_kernel(message.substr(first, end - first)));
+  }
+}
+
 // The candidate under the name that the user gave, where the compiler wrote its full path.
 std::string shown(const std::string& file, const std::string& candidate) {
   return file.empty() || file.ends_with("/" + candidate) || file == evidence::plain_source_name(candidate) ? candidate : file;
@@ -147,6 +167,9 @@ Finding to_finding(const evidence::Violation& violation, const std::string& cand
     const std::size_t named = finding.message.find(violation.kernel);
     if (named != std::string::npos) finding.message.replace(named, violation.kernel.size(), finding.kernel);
   }
+  make_kernels_readable(finding.message);
+  for (const auto& [kind, advice] : kKindAdvice)
+    if (kind == violation.kind) finding.advice.assign(1, std::string(advice));
   finding.measured = violation.measured;
   if (!violation.required.empty()) finding.required = violation.required;
   finding.cause = violation.kind;

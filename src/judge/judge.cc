@@ -11,6 +11,7 @@
 #include "judge/contract_table.h"
 #include "judge/correctness.h"
 #include "judge/measured_time.h"
+#include "judge/suspect.h"
 
 namespace kforge::judge {
 namespace {
@@ -196,14 +197,7 @@ void Judge::see_build(const trial::TrialResult& trial) {
   judge_build(task_, trial, sheet_.sm(), options_.candidate, options_.defences, findings_);
   if (!trial.ptx_error.empty()) unknown_["portability"] = trial.ptx_error;
   for (const trial::CallEvidence& call : measured_) {
-    PerformanceInput input;
-    input.task = &task_;
-    input.sheet = &sheet_;
-    input.reports = &trial.artefact.kernels;
-    input.kernels = &call.log.kernels;
-    input.candidate = options_.candidate;
-    add_tensor_bytes(input, call.run.sizes);
-    input.sampled_blocks = call.log.sampled_blocks;
+    const PerformanceInput input = input_of(trial, call);
     times_[call.run.sizes] = modelled_time(input);
     floors_[call.run.sizes] = seen_floor_us(input, bytes_of_inputs(task_, call.run.sizes));
     for (Measurement& m : judge_performance(input, findings_)) {
@@ -287,11 +281,28 @@ void Judge::see_arithmetic(const trial::TrialResult& trial) {
   findings_.add(std::move(finding));
 }
 
+PerformanceInput Judge::input_of(const trial::TrialResult& trial, const trial::CallEvidence& call) const {
+  PerformanceInput input;
+  input.task = &task_;
+  input.sheet = &sheet_;
+  input.reports = &trial.artefact.kernels;
+  input.kernels = &call.log.kernels;
+  input.candidate = options_.candidate;
+  add_tensor_bytes(input, call.run.sizes);
+  input.sampled_blocks = call.log.sampled_blocks;
+  return input;
+}
+
+std::optional<gpu::Suspect> Judge::suspect(const trial::TrialResult& so_far, const task::Sizes& sizes) const {
+  const auto call = std::find_if(measured_.begin(), measured_.end(), [&](const trial::CallEvidence& one) { return one.run.sizes == sizes; });
+  if (call == measured_.end()) return std::nullopt;
+  const auto time = modelled_time(input_of(so_far, *call));
+  return time ? suspected(*time, call->log.kernels, so_far.module.get()) : std::nullopt;
+}
+
 // What only hardware counters tell, where ncu could read them (contracts.md: the best evidence).
 void Judge::see_counters(const trial::TrialResult& trial) {
   if (options_.only_correctness) return;
-  const auto rung = std::find_if(trial.rungs.begin(), trial.rungs.end(), [](const trial::Rung& r) { return r.name == "profile"; });
-  const std::string stalls = rung == trial.rungs.end() || rung->status != trial::RungStatus::passed || rung->why.empty() ? "" : "; " + rung->why;
   for (const trial::CounterProfile& profile : trial.counters) {
     double read = 0, active = 0, cycles = 0;
     for (const gpu::CounterRow& kernel : profile.kernels) {
@@ -328,7 +339,8 @@ void Judge::see_counters(const trial::TrialResult& trial) {
     };
     const double inputs = bytes_of_inputs(task_, profile.sizes);
     if (read > 0 && inputs > 0) put("memory.reuse", read / inputs, true, fmt::format("{:.2f} [{}]", read / inputs, profile.label));
-    if (cycles > 0) put("compute.issue", active / cycles, false, fmt::format("{:.2f} [{}]{}", active / cycles, profile.label, stalls));
+    const std::string waits = gpu::describe_stalls(profile.stalls);
+    if (cycles > 0) put("compute.issue", active / cycles, false, fmt::format("{:.2f} [{}]{}{}", active / cycles, profile.label, waits.empty() ? "" : "; ", waits));
   }
 }
 
@@ -366,11 +378,12 @@ void Judge::see_times(const trial::TrialResult& trial, Verdict& verdict) {
     verdict.time.reset();
     return;
   }
-  const double modelled = verdict.time ? verdict.time->us : 0;
+  const TimeReport modelled = verdict.time.value_or(TimeReport{});
   double floor = 0;
   for (const trial::Timing* timing : own) floor += floors_.count(timing->sizes) ? floors_.at(timing->sizes) : 0;
   verdict.time = measured_time(trial.times, options_.conditions);
-  verdict.time->modelled_us = modelled;
+  verdict.time->modelled_us = modelled.us;
+  if (!modelled.bottleneck.empty()) verdict.time->bottleneck = fmt::format("{}, as the time model has it ({:.4g} us in all)", modelled.bottleneck, modelled.us);
   verdict.time->floor_us = floor;
   timed_ = std::all_of(own.begin(), own.end(), [](const trial::Timing* timing) { return timing->verified > 0 && timing->unverified.empty(); });
   if (!timed_) {   // the time of an answer that nobody knows is no time

@@ -37,6 +37,9 @@ class Judge {
   // Whether what was seen so far rejects the candidate for sure: a required correctness contract has failed.
   bool rejected() const;
 
+  // What the counts of the emulated GPU say bounds the candidate at a measure size (judge/suspect.h), before the verdict. Nothing where it was not counted.
+  std::optional<gpu::Suspect> suspect(const trial::TrialResult& so_far, const task::Sizes& sizes) const;
+
   // Once, after the last call. Errors: bad_input when every case of some output is degenerate ("this task's check cannot fail").
   Expected<Verdict> conclude(const trial::TrialResult& trial);
 
@@ -52,6 +55,7 @@ class Judge {
   void see_repeats(const trial::CallEvidence& call);
   void see_measured(const trial::CallEvidence& call);
   void see_build(const trial::TrialResult& trial);
+  PerformanceInput input_of(const trial::TrialResult& trial, const trial::CallEvidence& call) const;
   ContractReport report(std::string_view id) const;
 
   const task::Task& task_;

@@ -106,6 +106,7 @@ TEST_F(OnGpu, AMeasuredTimeTakesTheModelledOnesPlace) {
   EXPECT_EQ(verdict.time->source, "measured");
   EXPECT_EQ(verdict.time->us, 12);
   EXPECT_GT(verdict.time->modelled_us, 0);
+  EXPECT_THAT(verdict.time->bottleneck, HasSubstr("as the time model has it")) << "a clock does not say what bounds a kernel";
   ASSERT_EQ(verdict.time->baselines.size(), 1u);
   EXPECT_EQ(verdict.time->baselines[0].us, 24);
   EXPECT_EQ(verdict.time->conditions.gpu, "NVIDIA H200");

@@ -6,6 +6,9 @@
 // is bounded by 4 (u sqrt(K) + u_out) ||ref|| plus the same floor. A tensor of fewer than 32 elements is judged together with
 // further draws of the same case until 32 are covered (task/cases.h, draws_to_pool).
 //
+// An element that its reference does not decide, for it moves by an eighth of the bound, or more than products do, when the last bits of its inputs change
+// (trial/references.h, `moves`), is not compared: softmax of large products is such.
+//
 // Apart from every tolerance: where the reference is not degenerate (all zero, constant, a copy of an input), an output that is so is
 // wrong, with noise on it, too (trivial_output.h); and NaN and infinities must stand where the reference has them.
 #pragma once
@@ -53,6 +56,7 @@ struct Draw {
   std::span<const double> reference;            // layout.elements, row-major
   std::span<const std::int64_t> exact;          // integer outputs, optional: used in place of `reference` (i64 beyond 2^53)
   std::span<const InputView> inputs;
+  std::span<const double> moves = {};           // by how much each reference moves with its inputs' last bits; empty: unknown
 };
 
 enum class Degenerate : std::uint8_t { no, zero, constant, copy };  // copy: of input number `input`
@@ -71,6 +75,7 @@ struct TensorErrors {
   std::int64_t worst_index = -1;                // row-major, in draw `worst_draw`; the largest error over its bound; -1: no error
   std::uint32_t worst_draw = 0;
   std::vector<std::int64_t> mismatches;         // indices of the first draw that has any, ascending; at most kMismatchesKept (mismatch_pattern.h)
+  std::uint64_t undecided = 0;                  // elements whose reference moves by an eighth of the bound or more: not compared
   double worst_out = 0, worst_reference = 0, worst_bound = 0;
   std::uint64_t nonfinite_disagreements = 0;    // NaN or infinity where the reference has none, or the reverse
   double norm_error = 0, norm_bound = 0;        // ||out - ref|| and its bound, of the worst draw (of all, when pooled)

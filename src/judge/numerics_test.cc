@@ -166,6 +166,34 @@ TEST(Numerics, NanAndInfinityStandWhereTheReferenceHasThem) {
   EXPECT_FALSE(reference_overflows(ref, Dtype::f32));
 }
 
+// What moves with the last bits of the inputs is decided by no arithmetic that the task agrees to; that it is a number, and all the others, still are.
+TEST(Numerics, ElementsThatTheReferenceDoesNotDecideAreNotCompared) {
+  const std::vector<double> reference = ramp(64, 1, 1);
+  const auto judged = [&](Dtype dtype, const std::vector<double>& out, const std::vector<double>& moves) {
+    const auto bytes = bytes_of(out, dtype);
+    const Draw draw{bytes, reference, {}, {}, moves};
+    return compare({&draw, 1}, row_major({64}, dtype), {.dtype = dtype});
+  };
+  std::vector<double> out = reference, moves(64, 0.0);
+  out[5] = 6.5;
+  EXPECT_EQ(judged(Dtype::f32, out, moves).mismatched, 1u);
+  const double bound = judged(Dtype::f32, out, moves).worst_bound;
+  moves[5] = bound / 9;
+  EXPECT_EQ(judged(Dtype::f32, out, moves).mismatched, 1u);
+  moves[5] = bound / 7 + 24 * 0x1p-24;
+  const TensorErrors e = judged(Dtype::f32, out, moves);
+  EXPECT_TRUE(e.passed) << e.why;
+  EXPECT_EQ(e.undecided, 1u);
+  EXPECT_EQ(e.max_abs, 0);
+  out[6] = 7.5;
+  EXPECT_EQ(judged(Dtype::f32, out, moves).mismatched, 1u);
+  out[6] = reference[6], out[5] = std::nan("");
+  EXPECT_FALSE(judged(Dtype::f32, out, moves).passed);
+  out[5] = 7;
+  EXPECT_TRUE(judged(Dtype::i32, out, moves).passed);
+  EXPECT_FALSE(judged(Dtype::i32, out, std::vector<double>(64, 0.0)).passed);
+}
+
 TEST(Numerics, IntegersMatchExactlyUnlessTheTaskAllowsADifference) {
   const auto ref = ramp(40, 0, 1);
   auto out = ref;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "judge/contract_table.h"
+#include "judge/hot_line.h"
 #include "judge/line_ratio.h"
 #include "judge/occupancy_contract.h"
 
@@ -16,9 +17,6 @@ using evidence::KernelProfile;
 using evidence::LineProfile;
 using evidence::Metric;
 
-constexpr double kHotLine = 0.01;            // of the kernel's sectors or wavefronts (contracts.md, "Hot line")
-constexpr double kHotDivergentLine = 0.10;   // of the kernel's warp instructions
-constexpr double kHotLineLanes = 0.5;
 constexpr double kLightKernel = 0.01;        // of the call's warp instructions: how it diverges costs nothing
 
 Measurement blank(const PerformanceInput& input, std::string_view contract) {

@@ -46,6 +46,8 @@ int named(const char* folder) {
 TEST(Pattern, ReferencesWrittenBeforeThePlannerAreNamed) { EXPECT_EQ(named("references"), 20); }
 TEST(Pattern, ReferencesWrittenAfterThePlannerAreNamed) { EXPECT_EQ(named("later"), 10); }
 
+TEST(Pattern, ReferencesWhoseValuesAreMembersOfStructsAreNamed) { EXPECT_EQ(named("structs"), 3); }
+
 TEST(Pattern, AHintIsCertain) {
   task::Task task;
   task.pattern = "softmax";

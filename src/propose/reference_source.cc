@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <optional>
+#include <set>
 
+#include "propose/reference_types.h"
 #include "syntax/tree.h"
 
 namespace kforge::propose::reference {
@@ -14,40 +16,13 @@ using syntax::Node;
 constexpr int kMaxDepth = 200;   // of nesting; what is deeper is opaque
 constexpr std::size_t kMaxText = 4u << 20;
 
-constexpr std::array<std::string_view, 22> kArithmetic{"int", "long", "float", "double", "unsigned", "signed", "bool", "char", "short", "size_t", "ptrdiff_t",
-    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "__half", "__nv_bfloat16", "auto"};
 constexpr std::array<std::string_view, 5> kContainers{"vector", "array", "deque", "span", "valarray"};
 
 template <class List>
 bool has(const List& list, std::string_view word) { return std::find(list.begin(), list.end(), word) != list.end(); }
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// The words of a type, without qualifiers and std::.
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_name_character(text[end])) ++end;
-    if (end == at) {
-      ++at;
-      continue;
-    }
-    const std::string_view word = text.substr(at, end - at);
-    if (word != "const" && word != "constexpr" && word != "static" && word != "volatile" && word != "std") out.push_back(word);
-    at = end;
-  }
-  return out;
-}
-
-std::string arithmetic_type(std::string_view text) {
-  std::string out;
-  if (text.find('<') != std::string_view::npos) return out;
-  for (const std::string_view word : words_of(text)) {
-    if (!has(kArithmetic, word)) return {};
-    out += (out.empty() ? "" : " ") + std::string(word);
-  }
-  return out;
+bool names(const Expression& e, const std::string& name) {
+  return (e.kind == Expression::Kind::name && e.text == name) || std::any_of(e.parts.begin(), e.parts.end(), [&](const Expression& part) { return names(part, name); });
 }
 
 class Reader {
@@ -56,11 +31,14 @@ class Reader {
 
   std::vector<Function> functions(const Node& root) {
     std::vector<Function> out;
+    for (const Node& node : syntax::find_all(root, "struct_specifier")) structs_.add(node);
+    structs_.keep_those_taken_apart(root);
     for (const Node& node : syntax::find_all(root, "function_definition")) {
       Node declarator = node.field("declarator");
       while (declarator && !declarator.is("function_declarator")) declarator = inner_of(declarator);
       if (!declarator) continue;
       Function function;
+      structs_.in_sight.clear();
       function.name = std::string(last_name(declarator.field("declarator").text()));
       function.parameters = parameters(declarator.field("parameters"));
       function.body = block(node.field("body"));
@@ -71,6 +49,76 @@ class Reader {
   }
 
  private:
+  // ---- Structs
+
+  // The members' values in `node`: another variable's, or those of T{a, b} and {a, b}, what is left out being as declared. Nothing for anything else.
+  std::optional<std::vector<Expression>> values_of(const Members& members, const Node& node) {
+    std::vector<Expression> out;
+    if (node.is("identifier") && structs_.of_variable(node.text()) == &members) {
+      for (const Member& member : members) out.push_back(make(Expression::Kind::name, member_name(node.text(), member)));
+      return out;
+    }
+    const bool is_typed = node.is("compound_literal_expression") && structs_.of_type(node.field("type").text()) == &members;
+    if (!is_typed && !node.is("initializer_list")) return std::nullopt;
+    out = expressions(is_typed ? node.field("value") : node);
+    if (out.size() > members.size()) return std::nullopt;
+    while (out.size() < members.size()) {
+      const Node& initial = members[out.size()].initial;
+      out.push_back(initial ? expression(initial) : make(Expression::Kind::number, "0"));
+    }
+    return out;
+  }
+
+  // `T name = value;` as its members; false: as any other declaration.
+  bool declared_members(const Node& type, const Node& declarator, std::vector<Declared>& out) {
+    const Node name = declarator.is("init_declarator") ? declarator.field("declarator") : declarator;
+    const Members* members = name.is("identifier") ? structs_.of_type(type.text()) : nullptr;
+    if (name.is("identifier")) structs_.in_sight.erase(std::string(name.text()));
+    if (!members) return false;
+    std::optional<std::vector<Expression>> values;
+    if (declarator.is("init_declarator") && !(values = values_of(*members, declarator.field("value")))) return false;
+    for (std::size_t k = 0; k < members->size(); ++k) {
+      const Member& member = (*members)[k];
+      Declared each;
+      each.name = member_name(name.text(), member);
+      each.type = member.type;
+      if (values) each.initial.push_back((*values)[k]);
+      else if (member.initial) each.initial.push_back(expression(member.initial));
+      out.push_back(std::move(each));
+    }
+    structs_.in_sight[std::string(name.text())] = members;
+    return true;
+  }
+
+  // `a = b` and `a = {x, y}` as assignments of the members, where none of the values is a member that was just set.
+  std::optional<Expression> assigned_members(const Node& left, const Node& right) {
+    const Members* members = left.is("identifier") ? structs_.of_variable(left.text()) : nullptr;
+    const auto values = members ? values_of(*members, right) : std::nullopt;
+    if (!values) return std::nullopt;
+    std::set<std::string> set;
+    Expression out;
+    for (std::size_t k = 0; k < values->size(); ++k) {
+      const std::string name = member_name(left.text(), (*members)[k]);
+      if (std::any_of(set.begin(), set.end(), [&](const std::string& known) { return names((*values)[k], known); })) return std::nullopt;
+      set.insert(name);
+      Expression one = make(Expression::Kind::assign, "=", {make(Expression::Kind::name, name), (*values)[k]});
+      out = k == 0 ? std::move(one) : make(Expression::Kind::list, ",", {std::move(out), std::move(one)});
+    }
+    return out;
+  }
+
+  // Arguments of a call: a variable of a struct is its members.
+  std::vector<Expression> arguments(const Node& list) {
+    std::vector<Expression> out;
+    for (const Node& each : list.named_children()) {
+      const Members* members = each.is("identifier") ? structs_.of_variable(each.text()) : each.is("compound_literal_expression") ? structs_.of_type(each.field("type").text()) : nullptr;
+      auto values = members ? values_of(*members, each) : std::nullopt;
+      if (!values) values = std::vector<Expression>{expression(each)};
+      out.insert(out.end(), values->begin(), values->end());
+    }
+    return out;
+  }
+
   // The declarator inside a pointer's, a reference's or an array's.
   static Node inner_of(const Node& declarator) {
     if (const Node inner = declarator.field("declarator")) return inner;
@@ -99,6 +147,22 @@ class Reader {
     for (const Node& each : list.named_children()) {
       if (!each.is("parameter_declaration") && !each.is("optional_parameter_declaration")) continue;
       if (each.text() == "void") continue;
+      if (const Members* members = structs_.of_type(each.field("type").text())) {
+        const Node declarator = each.field("declarator");
+        const bool by_reference = declarator.is("reference_declarator");
+        const Node name = by_reference ? inner_of(declarator) : declarator;
+        if (name.is("identifier")) {
+          for (const Member& member : *members) {
+            Declared one;
+            one.name = member_name(name.text(), member);
+            one.type = member.type;
+            one.reference = by_reference;
+            out.push_back(std::move(one));
+          }
+          structs_.in_sight[std::string(name.text())] = members;
+          continue;
+        }
+      }
       out.push_back(declared(each.field("type"), each.field("declarator")));
     }
     return out;
@@ -108,7 +172,9 @@ class Reader {
 
   std::vector<Statement> block(const Node& node) {
     std::vector<Statement> out;
+    const auto outside = structs_.in_sight;
     for (const Node& child : node.is("compound_statement") ? node.named_children() : std::vector<Node>{node}) add(child, out);
+    structs_.in_sight = outside;
     return out;
   }
 
@@ -223,6 +289,7 @@ class Reader {
     for (const Node& child : node.named_children()) {
       const std::string_view kind = child.kind();
       if (child == type || !(kind == "identifier" || kind.ends_with("_declarator"))) continue;
+      if (declared_members(type, child, out.declared)) continue;
       Declared each;
       if (child.is("init_declarator")) {
         each = declared(type, child.field("declarator"));
@@ -288,6 +355,8 @@ class Reader {
     if (kind == "condition_clause") return expression(node.field("value"));
     if (kind == "unary_expression" || kind == "pointer_expression") return make(Kind::unary, node.field("operator").text(), {expression(node.field("argument"))});
     if (kind == "binary_expression") return make(Kind::binary, node.field("operator").text(), {expression(node.field("left")), expression(node.field("right"))});
+    if (kind == "assignment_expression" && node.field("operator").text() == "=")
+      if (auto members = assigned_members(node.field("left"), node.field("right"))) return std::move(*members);
     if (kind == "assignment_expression") return make(Kind::assign, node.field("operator").text(), {expression(node.field("left")), expression(node.field("right"))});
     if (kind == "comma_expression") return make(Kind::list, ",", {expression(node.field("left")), expression(node.field("right"))});
     if (kind == "initializer_list") return make(Kind::list, "{", expressions(node));
@@ -301,6 +370,10 @@ class Reader {
       const auto indices = node.field("indices").named_children();
       return make(Kind::index, "[]", {expression(node.field("argument")), indices.size() == 1 ? expression(indices.front()) : Expression{}});
     }
+    if (kind == "field_expression" && node.field("argument").is("identifier"))
+      if (const auto* members = structs_.of_variable(node.field("argument").text()))
+        for (const Member& member : *members)
+          if (member.name == node.field("field").text()) return make(Kind::name, member_name(node.field("argument").text(), member));
     if (kind == "field_expression") return make(Kind::member, node.field("field").text(), {expression(node.field("argument"))});
     if (kind == "cast_expression") return cast(cast_type(node.field("type")), expression(node.field("value")));
     if (kind == "call_expression") return call(node.field("function"), node.field("arguments"));
@@ -315,10 +388,10 @@ class Reader {
   }
 
   // f(a, b), T(a), T{a}, static_cast<T>(a).
-  Expression call(const Node& callee, const Node& arguments) {
+  Expression call(const Node& callee, const Node& list) {
     Expression out = make(Expression::Kind::call, "", {expression(callee)});
     if (callee.is("template_type") || callee.is("sized_type_specifier")) out.parts[0] = make(Expression::Kind::name, name_of(callee));
-    for (Expression& each : expressions(arguments)) out.parts.push_back(std::move(each));
+    for (Expression& each : arguments(list)) out.parts.push_back(std::move(each));
     if (out.parts.size() != 2 || out.parts[0].kind != Expression::Kind::name) return out;
     std::string type = arithmetic_type(callee.text());
     if (callee.is("template_function") && out.parts[0].text.ends_with("_cast")) type = cast_type(callee.field("arguments"));
@@ -357,6 +430,7 @@ class Reader {
   }
 
   const Casts casts_;
+  Structs structs_;
   int depth_ = 0;
 };
 

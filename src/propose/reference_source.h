@@ -1,6 +1,7 @@
 // A reference's C++ as a small tree of what loop nests over arrays are written in, read from the syntax tree (syntax/tree.h). The planner
 // follows it (pattern_walk.h) and templates are lifted out of it (template_lift.h). What lies outside the subset becomes `opaque`, which
-// the planner passes over and the lifting refuses; no text is an error.
+// the planner passes over and the lifting refuses; no text is an error. Variables of a struct of arithmetic members are those members, each a
+// variable named "best.value": where they are declared, set, copied and handed to functions.
 #pragma once
 
 #include <memory>

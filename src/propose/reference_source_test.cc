@@ -81,6 +81,31 @@ TEST(ReferenceSource, StatementsKeepTheirParts) {
   EXPECT_EQ(body[3].declared.at(0).initial.at(0).parameters.at(0).name, "i");
 }
 
+TEST(ReferenceSource, VariablesOfAStructAreItsMembers) {
+  const auto functions = read("struct Best { double value = -1; int index; };\nstruct Odd { int a[3]; };\n"
+                              "double score(const Best b, int k) { return b.value * k; }\n"
+                              "void f(const float* x, float* y, int n) { Best best{x[0]}; Best next = best; best.value += 2; next = {x[1], n}; best = next; y[0] = score(best, n); Odd odd; odd.a[0] = 1; }");
+  ASSERT_EQ(functions.size(), 2u);
+  ASSERT_EQ(functions[0].parameters.size(), 3u);
+  EXPECT_EQ(functions[0].parameters[1].name, "b.index");
+  const auto& body = functions[1].body;
+  ASSERT_EQ(body.size(), 8u);
+  ASSERT_EQ(body[0].declared.size(), 2u);
+  EXPECT_EQ(body[0].declared[1].name + " " + body[0].declared[1].type + " " + shown(body[0].declared[1].initial.at(0)), "best.index int 0");
+  EXPECT_EQ(shown(body[1].declared.at(0).initial.at(0)), "best.value");
+  EXPECT_EQ(shown(body[2].condition[0]), "=+=(best.value, 2)");
+  EXPECT_EQ(shown(body[3].condition[0]), "list,(==(next.value, at[](x, 1)), ==(next.index, n))");
+  EXPECT_EQ(shown(body[4].condition[0]), "list,(==(best.value, next.value), ==(best.index, next.index))");
+  EXPECT_EQ(shown(body[5].condition[0]), "==(at[](y, 0), call(score, best.value, best.index, n))");
+  EXPECT_EQ(shown(body[7].condition[0]), "==(at[](membera(odd), 0), 1)");
+}
+
+// In order, the second value would be the first one's new value.
+TEST(ReferenceSource, MembersThatChangePlacesAreNotTakenApart) {
+  const auto functions = read("struct P { int a, b; };\nvoid f(const float* x, float* y, int n) { P p{1, n}; p = {p.b, p.a}; }");
+  EXPECT_EQ(shown(functions.at(0).body.at(1).condition.at(0)), "==(p, list{(p.b, p.a))");
+}
+
 TEST(ReferenceSource, WhatIsNotLookedThroughIsOpaqueAndItsStatementsAreThere) {
   const auto body = body_of("switch (n) { case 1: y[0] = 1; }\n#if A\ny[0] = 2;\n#endif\n");
   ASSERT_EQ(body.front().kind, Statement::Kind::opaque);

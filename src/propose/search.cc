@@ -70,6 +70,7 @@ std::vector<std::size_t> Search::ask(std::size_t n) {
     const std::size_t spread_first = options_.prior.empty() ? std::min<std::size_t>(2 + space_.dimensions().size(), std::max<std::size_t>(3, space_.size() / 60)) : 1;
     std::size_t point = 0;
     if (told == 0 && std::binary_search(open.begin(), open.end(), options_.first)) point = options_.first;
+    else if (const auto next = std::find_if(options_.then.begin(), options_.then.end(), [&](std::size_t p) { return std::binary_search(open.begin(), open.end(), p); }); next != options_.then.end()) point = *next;
     else if (told < spread_first || values_.empty()) point = options_.prior.empty() ? spread(open) : promising(open);
     else point = promising(open);
     pending_.insert(point);

@@ -1,6 +1,6 @@
 // A search of a discrete space for its least value: ask for points, tell what they gave. It knows nothing of kernels.
 //
-// A few spread points come first, led by the caller's best guess; then a surrogate over the logarithms of the values (surrogate.h) ranks
+// A few spread points come first, led by the caller's best guesses; then a surrogate over the logarithms of the values (surrogate.h) ranks
 // what is unknown by expected improvement (Jones, Schonlau, Welch 1998) per expected cost, times the chance of being valid. Every
 // other step looks only beside the best points known. A prior (a model's value for each point, the cheapest fidelity there is) is the
 // surrogate's mean, with slope and offset fitted. Nothing known is asked again; equal seeds and tellings give equal questions.
@@ -25,6 +25,7 @@ struct SearchOptions {
   // What an open point will cost beside one of its kind about which nothing is there yet: 1; less where a part of the work is done (it
   // was compiled before, say). Asked of the few most promising points of a question. May be empty.
   std::function<double(std::size_t point)> effort;
+  std::vector<std::size_t> then = {};  // points that come after the first, in this order
 };
 
 class Search {

@@ -160,5 +160,18 @@ TEST(Surrogate, InterpolatesAndKnowsWhatItDoesNotKnow) {
   EXPECT_LT(predictions[0].deviation, predictions[2].deviation);
 }
 
+TEST(Search, PointsThatWereBestElsewhereComeAfterTheFirst) {
+  const Space space({{"a", {0, 1, 2, 3}}}, [](const Values&) { return true; });
+  Search search(space, {1, 2, {10, 20, 30, 40}, {}, {3, 2, 0}});
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 4; ++i) {
+    const auto asked = search.ask(1);
+    ASSERT_EQ(asked.size(), 1u);
+    order.push_back(asked[0]);
+    search.tell(asked[0], 1, 0);
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{2, 3, 0, 1}));
+}
+
 }  // namespace
 }  // namespace kforge::propose

@@ -27,15 +27,17 @@ Space::Space(std::vector<Dimension> dimensions, const std::function<bool(const V
   }
   const std::size_t looked_at = static_cast<std::size_t>(std::min(product, static_cast<double>(kMaxPoints)));
   const double stride = looked_at == 0 ? 1 : product / static_cast<double>(looked_at);
+  Values values;
+  std::vector<std::int64_t*> value_of;   // in `values`, whose nodes stay where they are
+  for (const Dimension& d : dimensions_) value_of.push_back(&values[d.name]);
   for (std::size_t n = 0; n < looked_at; ++n) {
     double rest = std::floor(static_cast<double>(n) * stride);
     std::vector<std::uint16_t> choices(dimensions_.size());
-    Values values;
     for (std::size_t d = dimensions_.size(); d-- > 0;) {
       const double count = static_cast<double>(dimensions_[d].choices.size());
       choices[d] = static_cast<std::uint16_t>(std::fmod(rest, count));
       rest = std::floor(rest / count);
-      values[dimensions_[d].name] = dimensions_[d].choices[choices[d]];
+      *value_of[d] = dimensions_[d].choices[choices[d]];
     }
     if (valid(values)) points_.push_back(std::move(choices));
   }

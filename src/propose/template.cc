@@ -111,12 +111,29 @@ Done read_estimate(const TomlValue& value, Template& out) {
   return {};
 }
 
+Done read_known(const TomlValue& value, Template& out) {
+  if (auto done = task::expect(value, TomlValue::Kind::array); !done) return done;
+  for (const TomlValue& item : value.items) {
+    if (auto done = task::expect(item, TomlValue::Kind::table); !done) return done;
+    auto& point = out.known.emplace_back();
+    for (const task::TomlEntry& entry : item.entries) {
+      if (auto done = task::expect(entry.value, TomlValue::Kind::integer); !done) return done;
+      point[entry.key] = entry.value.integer;
+    }
+  }
+  return {};
+}
+
 Done check(const Template& made, const TomlValue& root) {
   const auto wrong = [&](std::string message) { return fail(ErrorCode::bad_input, std::move(message), root.where); };
   for (const TemplateParameter& p : made.parameters) {
     if (!task::is_identifier(p.name)) return wrong("parameter '" + p.name + "' is no identifier");
     if (std::find(p.choices.begin(), p.choices.end(), p.standard) == p.choices.end()) return wrong("the default of '" + p.name + "' is none of its choices");
   }
+  for (const auto& point : made.known)
+    for (const auto& [name, value] : point)
+      if (std::none_of(made.parameters.begin(), made.parameters.end(), [&](const TemplateParameter& p) { return p.name == name && std::find(p.choices.begin(), p.choices.end(), value) != p.choices.end(); }))
+        return wrong(fmt::format("[[known]] {} = {} is no choice of a parameter", name, value));
   for (const TemplateConstraint& c : made.constraints)
     if (auto parsed = task::Expression::parse_condition(c.holds); !parsed) return wrong("constraint '" + c.holds + "': " + parsed.error().message);
   return {};
@@ -135,8 +152,9 @@ Expected<Template> parse_template(std::string_view name, std::string_view toml, 
     if (entry.key == "template") done = task::read_table<Template>(entry.value, "[template]", kTemplateFields, out, {});
     else if (entry.key == "parameter") done = read_rows<TemplateParameter>(entry.value, "[[parameter]]", kParameterFields, out.parameters);
     else if (entry.key == "constraint") done = read_rows<TemplateConstraint>(entry.value, "[[constraint]]", kConstraintFields, out.constraints);
+    else if (entry.key == "known") done = read_known(entry.value, out);
     else if (entry.key == "estimate") done = read_estimate(entry.value, out);
-    else done = fail(ErrorCode::bad_input, "unknown section '" + entry.key + "'", entry.where, "template, parameter, constraint or estimate");
+    else done = fail(ErrorCode::bad_input, "unknown section '" + entry.key + "'", entry.where, "template, parameter, known, constraint or estimate");
     if (!done) return Unexpected(done.error());
   }
   if (auto done = check(out, *root); !done) return Unexpected(done.error());

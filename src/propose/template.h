@@ -4,6 +4,7 @@
 //   [template]     title, summary, patterns (of the planner, "unknown" included), binder (a row of template_binding.cc), expected_gain
 //                  over a naive kernel; optional dtypes (of every tensor; none: any), min_sm, max_sm, rule (of the knowledge base)
 //   [[parameter]]  name, title, choices (integers), default
+//   [[known]]      a value for some parameters: a point that was best somewhere, and is tried after the default one where it is one of the space
 //   [[constraint]] holds (task/expression.h, over the parameters, the binding's numbers at each measure size, and the sheet's numbers as
 //                  sheet_NAME), why
 //   [estimate]     NAME = expression over the same numbers and the names before it: what a launch will do (template_estimate.h)
@@ -42,6 +43,7 @@ struct Template {
   double expected_gain = 1;
   std::vector<TemplateParameter> parameters;
   std::vector<TemplateConstraint> constraints;
+  std::vector<std::map<std::string, std::int64_t>> known;      // by parameter, the others at their defaults
   std::vector<std::pair<std::string, std::string>> estimate;   // name, expression; each may use those before it
   std::string source;               // kernel.cu
 };

@@ -191,6 +191,7 @@ std::optional<Binding> bind_attention(const Computation& computation, const std:
   out.texts["scale"] = scale.values[0];
   out.texts["operand_type"] = task::cuda_type(operand);
   out.texts["mma_type"] = task::name(operand);
+  out.texts["tensor_map_type"] = operand == Dtype::f16 ? "CU_TENSOR_MAP_DATA_TYPE_FLOAT16" : "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
   out.texts["query"] = names(found->query);
   out.texts["key"] = names(found->key);
   out.texts["value"] = names(found->value);

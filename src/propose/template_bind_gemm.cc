@@ -35,6 +35,14 @@ std::optional<bool> runs_along(const TermPtr& load, const std::vector<std::strin
   return std::nullopt;
 }
 
+// Sums over "l" all: an epilogue that uses the product several times, as GELU does, has one of them each time.
+TermPtr with_one_variable(const TermPtr& value) {
+  return rewrite(value, [](const TermPtr& t) -> TermPtr {
+    if (t->kind != Kind::reduce || t->variable == "l") return nullptr;
+    return make_term(Kind::reduce, t->text, {renamed(t->args[0], t->variable, "l"), t->args[1]}, "l");
+  });
+}
+
 std::optional<Product> lifted_product(const Computation& computation) {
   const task::Task& task = computation.task;
   if (computation.lifted->stores.size() != 1) return std::nullopt;
@@ -49,13 +57,14 @@ std::optional<Product> lifted_product(const Computation& computation) {
   out.rows = extents[n - 2];
   out.columns = extents[n - 1];
   const std::vector<std::string> batch(names->begin(), names->end() - 2);
+  const TermPtr value = with_one_variable(store.value);
   TermPtr sum;
   bool one = true;
-  contains(store.value, [&](const Term& t) {
+  contains(value, [&](const Term& t) {
     if (t.kind == Kind::arg_reduce || t.kind == Kind::scan || (t.kind == Kind::reduce && t.text != "sum")) one = false;
     return false;
   });
-  rewrite(store.value, [&](const TermPtr& t) -> TermPtr {
+  rewrite(value, [&](const TermPtr& t) -> TermPtr {
     if (t->kind != Kind::reduce) return nullptr;
     if (sum && !same(sum, t)) one = false;
     sum = t;
@@ -73,7 +82,7 @@ std::optional<Product> lifted_product(const Computation& computation) {
     if (!left_along || !right_along) continue;
     out.left = left->text, out.right = right->text;
     out.left_along = *left_along, out.right_along = *right_along;
-    out.value = renamed(renamed(store.value, (*names)[n - 2], "i"), (*names)[n - 1], "j");
+    out.value = renamed(renamed(value, (*names)[n - 2], "i"), (*names)[n - 1], "j");
     out.sum = renamed(renamed(sum, (*names)[n - 2], "i"), (*names)[n - 1], "j");
     for (std::size_t k = 0; k < batch.size(); ++k) {
       out.value = renamed(out.value, batch[k], fmt::format("#{}", k));
@@ -169,6 +178,7 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   out.texts["out_type"] = out_type;
   out.texts["out_pack"] = fmt::format("Pack<{}, kWidth> {}_pack;", out_type, out_name);
   out.texts["epilogue"] = lines(inside, 4);
+  out.texts["sum_type"] = "float";
   out.texts["operand_type"] = task::cuda_type(tensor_of(task, product->left).dtype);
   out.texts["left"] = names(product->left);
   out.texts["right"] = names(product->right);
@@ -194,20 +204,68 @@ std::optional<Binding> bind_gemm(const Computation& computation, const std::vect
   return out;
 }
 
+namespace {
+
+using task::Dtype;
+
+struct OperandTypes {
+  Dtype left = Dtype::f32, right = Dtype::f32, out = Dtype::f32;
+  bool has_f64 = false;   // whose products are not f32's
+};
+OperandTypes operand_types(const Computation& computation, Binding& bound, const std::vector<std::string>& taken) {
+  const FileNames names(computation.task, taken);
+  OperandTypes types;
+  for (const auto& tensor : computation.task.tensors) {
+    if (names(tensor.name) == bound.texts["left"]) types.left = tensor.dtype;
+    if (names(tensor.name) == bound.texts["right"]) types.right = tensor.dtype;
+    if (names(tensor.name) == bound.texts["out"]) types.out = tensor.dtype;
+    types.has_f64 = types.has_f64 || tensor.dtype == Dtype::f64;
+  }
+  return types;
+}
+
+std::string_view tensor_map_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16: return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+    case Dtype::bf16: return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+    case Dtype::tf32: return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+    default: return task::size_bytes(dtype) == 1 ? "CU_TENSOR_MAP_DATA_TYPE_UINT8" : "CU_TENSOR_MAP_DATA_TYPE_UINT16";
+  }
+}
+
+// PTX's name of an operand's type.
+std::string_view ptx_name(Dtype dtype) { return dtype == Dtype::i8 ? "s8" : task::name(dtype); }
+
+}  // namespace
+
 std::optional<Binding> bind_gemm_mma(const Computation& computation, const std::vector<std::string>& taken) {
-  using task::Dtype;
   auto bound = bind_gemm(computation, taken);
   if (!bound) return std::nullopt;
-  const FileNames names(computation.task, taken);
-  Dtype operands[2] = {};
-  for (const auto& tensor : computation.task.tensors) {
-    if (names(tensor.name) == bound->texts["left"]) operands[0] = tensor.dtype;
-    if (names(tensor.name) == bound->texts["right"]) operands[1] = tensor.dtype;
-    if (tensor.dtype == Dtype::f64) return std::nullopt;   // its products are not f32's
-  }
-  if (operands[0] != operands[1] || (operands[0] != Dtype::f16 && operands[0] != Dtype::bf16)) return std::nullopt;
-  bound->texts["mma_type"] = task::name(operands[0]);
-  bound->texts["tensor_map_type"] = operands[0] == Dtype::f16 ? "CU_TENSOR_MAP_DATA_TYPE_FLOAT16" : "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+  const OperandTypes types = operand_types(computation, *bound, taken);
+  if (types.has_f64 || types.left != types.right || (types.left != Dtype::f16 && types.left != Dtype::bf16)) return std::nullopt;
+  bound->texts["mma_type"] = task::name(types.left);
+  return bound;
+}
+
+// wgmma's types (PTX manual, "wgmma.mma_async"): f16, bf16, tf32, 8-bit floats and integers.
+std::optional<Binding> bind_gemm_wgmma(const Computation& computation, const std::vector<std::string>& taken) {
+  auto bound = bind_gemm(computation, taken);
+  if (!bound) return std::nullopt;
+  const OperandTypes types = operand_types(computation, *bound, taken);
+  const Dtype type = types.left;   // of both operands in the source
+  const bool integers = type == Dtype::i8 || type == Dtype::u8, halves = type == Dtype::f16 || type == Dtype::bf16;
+  const bool known = integers || halves || type == Dtype::tf32 || type == Dtype::e4m3 || type == Dtype::e5m2;
+  if (types.has_f64 || types.right != type || !known) return std::nullopt;
+  const std::int64_t depth = 32 / task::size_bytes(type);
+  bound->texts["mma_shape"] = fmt::format("k{}.{}.{}.{}", depth, integers ? "s32" : "f32", ptx_name(type), ptx_name(type));
+  bound->texts["sum_type"] = integers ? "int" : "float";
+  bound->texts["sum_operand"] = integers ? "+r" : "+f";
+  if (integers) bound->texts["real"] = "double";   // holds a sum of 32 bits
+  bound->flags["mma_scales"] = !integers;
+  bound->flags["mma_turns"] = halves;
+  bound->texts["tensor_map_type"] = tensor_map_type(type);
+  bound->texts["out_map_type"] = tensor_map_type(types.out);
+  bound->numbers["tile_depth"] = number_term(4 * depth);
   return bound;
 }
 

@@ -1,5 +1,5 @@
-// Binders of computations without reductions: `elementwise` (operands broadcast along leading or trailing dimensions) and `transpose` (the
-// last two dimensions change places, with any function of the element).
+// Binders of computations without reductions: `elementwise` (operands broadcast along some dimensions, or with all but the last one in another order)
+// and `transpose` (dimensions change places, the last one among them, with any function of the element).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -91,9 +91,28 @@ class ElementWise {
     if (m == 0) offset = "0";
     else if (starts_at(n - m)) offset = m == n ? "first" : "first % " + add_period(n - m, "column");
     else if (starts_at(0)) offset = "first / " + add_period(m, "row");
+    else if (!(offset = reordered(*index)).empty()) add_period(n - 1, "column");
     else return false;
     const auto [at, fresh] = offsets_.emplace(term->text, offset);
     return fresh || at->second == offset;
+  }
+  // Where an operand lies that has some dimensions of the output, the last one last: each coordinate is taken out of the flat index. "": it has others.
+  std::string reordered(const Indexed& index) const {
+    const std::size_t n = space_.variables.size(), m = index.variables.size();
+    if (index.variables[m - 1] != fmt::format("#{}", n - 1)) return "";
+    std::vector<std::string> places;
+    for (std::size_t k = 0; k < m; ++k) {
+      std::size_t own = 0;
+      while (own < n && index.variables[k] != fmt::format("#{}", own)) ++own;
+      if (own == n || !same_extent(index.extents[k], space_.extents[own])) return "";
+      const auto size_of = [&](const std::vector<TermPtr>& extents, std::size_t first) {
+        return "(" + extent_text(product_of({extents.begin() + static_cast<std::ptrdiff_t>(first), extents.end()}), task_, names_) + ")";
+      };
+      std::string place = own + 1 == n ? "first" : "first / " + size_of(space_.extents, own + 1);
+      if (own > 0) place += " % " + size_of({space_.extents[own]}, 0);
+      places.push_back(k + 1 == m ? place : fmt::format("{} * {}", place, size_of(index.extents, k + 1)));
+    }
+    return fmt::format("({})", fmt::join(places, " + "));
   }
   // The number of elements of the dimensions from `first` on, as text.
   std::string add_period(std::size_t first, std::string_view kind) {
@@ -161,6 +180,41 @@ class ElementWise {
   std::map<std::string, std::string> offsets_;
 };
 
+// A dimension, or neighbours that stay neighbours, of an array whose dimensions change places; strides in elements.
+struct Moved {
+  TermPtr extent, in_stride, out_stride;
+};
+// `column` is the last one of the input, `row` of the output; the others in the output's order.
+struct Permutation {
+  Moved row, column;
+  std::vector<Moved> batches;
+};
+
+// Nothing where other dimensions are read than written, or the last one stays where it is.
+std::optional<Permutation> permutation(const Indexed& in, const Indexed& out) {
+  const std::size_t n = out.variables.size();
+  if (in.variables.size() != n || n < 2 || in.variables.back() == out.variables.back()) return std::nullopt;
+  std::vector<std::size_t> place;   // in the input, of each of the output's
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto found = std::find(in.variables.begin(), in.variables.end(), out.variables[k]);
+    const auto at = static_cast<std::size_t>(found - in.variables.begin());
+    if (found == in.variables.end() || !same_extent(in.extents[at], out.extents[k])) return std::nullopt;
+    place.push_back(at);
+  }
+  const auto after = [](const std::vector<TermPtr>& extents, std::size_t k) { return product_of({extents.begin() + static_cast<std::ptrdiff_t>(k) + 1, extents.end()}); };
+  Permutation result;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t last = k;
+    while (last + 1 < n && place[last + 1] == place[last] + 1) ++last;
+    const Moved own{product_of({out.extents.begin() + static_cast<std::ptrdiff_t>(k), out.extents.begin() + static_cast<std::ptrdiff_t>(last) + 1}), after(in.extents, place[last]), after(out.extents, last)};
+    if (last + 1 == n) result.row = own;
+    else if (place[last] + 1 == n) result.column = own;
+    else result.batches.push_back(own);
+    k = last;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<Binding> bind_elementwise(const Computation& computation, const std::vector<std::string>& taken) {
@@ -179,15 +233,12 @@ std::optional<Binding> bind_transpose(const Computation& computation, const std:
   std::string moved;
   std::vector<std::string> singles;
   bool fits = true;
-  std::vector<std::string> wanted = out_index->variables;
-  std::vector<TermPtr> wanted_extents = out_index->extents;
-  std::swap(wanted[wanted.size() - 1], wanted[wanted.size() - 2]);
-  std::swap(wanted_extents[wanted.size() - 1], wanted_extents[wanted.size() - 2]);
+  Indexed in;
   contains(store.value, [&](const Term& t) {
     if (t.kind == Kind::load) {
       const auto index = indexed(task, t.text, t.args);
       if (index && index->variables.empty()) singles.push_back(t.text);
-      else if (index && index->variables == wanted && std::equal(wanted_extents.begin(), wanted_extents.end(), index->extents.begin(), same_extent) && (moved.empty() || moved == t.text)) moved = t.text;
+      else if (index && (moved.empty() || (moved == t.text && index->variables == in.variables))) moved = t.text, in = *index;
       else fits = false;
     }
     return false;
@@ -195,6 +246,8 @@ std::optional<Binding> bind_transpose(const Computation& computation, const std:
   const bool index_used = contains(rewrite(store.value, [](const TermPtr& t) -> TermPtr { return t->kind == Kind::load ? number_term(0) : nullptr; }),
                                    [](const Term& t) { return t.kind == Kind::index; });
   if (!fits || moved.empty() || index_used) return std::nullopt;
+  const auto order = permutation(in, *out_index);
+  if (!order) return std::nullopt;
 
   const FileNames names(task, taken);
   Binding out = common_binding(task, names);
@@ -212,13 +265,29 @@ std::optional<Binding> bind_transpose(const Computation& computation, const std:
   out.texts["out"] = names(store.tensor);
   out.texts["in_type"] = task::cuda_type(tensor_of(task, moved).dtype);
   out.texts["out_type"] = task::cuda_type(tensor_of(task, store.tensor).dtype);
-  const std::size_t n = wanted.size();
-  out.texts["batches"] = extent_text(product_of({wanted_extents.begin(), wanted_extents.end() - 2}), task, names);
-  out.texts["rows"] = extent_text(wanted_extents[n - 2], task, names);
-  out.texts["columns"] = extent_text(wanted_extents[n - 1], task, names);
-  out.numbers["batches"] = product_of({wanted_extents.begin(), wanted_extents.end() - 2});
-  out.numbers["rows"] = wanted_extents[n - 2];
-  out.numbers["columns"] = wanted_extents[n - 1];
+  const auto text_of = [&](const TermPtr& extent) { return "(" + extent_text(extent, task, names) + ")"; };
+  std::vector<TermPtr> batches;
+  for (const Moved& dimension : order->batches) batches.push_back(dimension.extent);
+  // Of each of the other dimensions: its coordinate, times its stride on that side.
+  const auto base = [&](TermPtr Moved::*stride) {
+    std::vector<std::string> parts;
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      std::string coordinate = k + 1 == batches.size() ? "batch" : "batch / " + text_of(product_of({batches.begin() + static_cast<std::ptrdiff_t>(k) + 1, batches.end()}));
+      if (k > 0) coordinate += " % " + text_of(batches[k]);
+      parts.push_back(fmt::format("{} * {}", coordinate, text_of(order->batches[k].*stride)));
+    }
+    return parts.empty() ? std::string("0") : fmt::format("{}", fmt::join(parts, " + "));
+  };
+  out.texts["in_base"] = base(&Moved::in_stride);
+  out.texts["out_base"] = base(&Moved::out_stride);
+  out.texts["in_pitch"] = text_of(order->row.in_stride);
+  out.texts["out_pitch"] = text_of(order->column.out_stride);
+  out.texts["batches"] = extent_text(product_of(batches), task, names);
+  out.texts["rows"] = extent_text(order->row.extent, task, names);
+  out.texts["columns"] = extent_text(order->column.extent, task, names);
+  out.numbers["batches"] = product_of(batches);
+  out.numbers["rows"] = order->row.extent;
+  out.numbers["columns"] = order->column.extent;
   return out;
 }
 

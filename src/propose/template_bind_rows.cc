@@ -252,6 +252,7 @@ Binding form_binding(const Computation& computation, const RowForm& form, const 
   }
   out.texts["uniform_loads"] = lines(uniform_lines, 2);
   out.flags["has_arg"] = has_arg(form);
+  out.flags["one_pass"] = out.lists["passes"].size() == 1;
   out.texts["rows"] = extent_text(product_of(form.outer), task, names);
   out.texts["columns"] = extent_text(product_of(form.inner), task, names);
   out.numbers["rows"] = product_of(form.outer);

@@ -1,5 +1,6 @@
-// Binder of 2-D stencils: one image read at fixed offsets around the output's element, clamped at the borders or guarded by conditions,
-// leading dimensions being a batch. Where a condition guards a read, what lies outside of the image is read clamped and not used.
+// Binder of 2-D stencils: one image read at fixed offsets around the output's element, or around every second or third one (pools, strided
+// convolutions: the image may have other extents than the output), clamped at the borders or guarded by conditions, leading dimensions being a
+// batch. Where a condition guards a read, what lies outside of the image is read clamped and not used.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@ namespace {
 
 using Kind = Term::Kind;
 
+constexpr std::int64_t kMaxStencilStride = 8;
+
 struct Halo {
   std::int64_t left = 0, right = 0, above = 0, below = 0;
 };
@@ -27,8 +30,8 @@ class Stencil {
     if (store_.adds || !covers_tensor(store_, task_) || !index || index->size() < 2 || tensor_of(task_, store_.tensor).role != task::Role::out) return std::nullopt;
     index_ = *index;
     extents_ = extents_of(tensor_of(task_, store_.tensor));
-    if (std::any_of(index_.begin(), index_.end(), [](const std::string& i) { return i.empty(); }) || !read(store_.value) || image_.empty()) return std::nullopt;
-    if (halo_.left + halo_.right + halo_.above + halo_.below == 0) return std::nullopt;
+    if (std::any_of(index_.begin(), index_.end(), [](const std::string& i) { return i.empty(); }) || !read(store_.value) || !place_image()) return std::nullopt;
+    if (halo_.left + halo_.right + halo_.above + halo_.below == 0 && stride_y_ * stride_x_ == 1) return std::nullopt;
     return binding();
   }
 
@@ -48,22 +51,33 @@ class Stencil {
     const bool constant = std::all_of(load->args.begin(), load->args.end(), [](const TermPtr& i) { return integer_of(i).has_value(); });
     if (constant) return add_constant(load, key);
     const auto own = extents_of(tensor);
-    if (own.size() != extents_.size() || !std::equal(own.begin(), own.end(), extents_.begin(), same_extent)) return false;
     const std::size_t n = own.size();
+    if (n != extents_.size()) return false;
     for (std::size_t k = 0; k + 2 < n; ++k)
-      if (load->args[k]->kind != Kind::index || load->args[k]->text != index_[k]) return false;
-    const auto dy = stencil_offset(load->args[n - 2], index_[n - 2], own[n - 2]), dx = stencil_offset(load->args[n - 1], index_[n - 1], own[n - 1]);
-    if (!dy || !dx || std::abs(*dy) > kMaxStencilRadius || std::abs(*dx) > kMaxStencilRadius) return false;
-    if (image_.empty()) image_ = load->text;
-    if (load->text != image_) {   // another tensor, at the element itself
-      if (*dy != 0 || *dx != 0) return false;
-      places_[key] = loaded(names_(load->text) + "[at]", tensor.dtype);
-      return true;
-    }
-    halo_.left = std::max(halo_.left, -*dx), halo_.right = std::max(halo_.right, *dx);
-    halo_.above = std::max(halo_.above, -*dy), halo_.below = std::max(halo_.below, *dy);
-    tile_loads_.push_back({key, *dy, *dx});
+      if (load->args[k]->kind != Kind::index || load->args[k]->text != index_[k] || !same_extent(own[k], extents_[k])) return false;
+    const auto y = stencil_place(load->args[n - 2], index_[n - 2], own[n - 2]), x = stencil_place(load->args[n - 1], index_[n - 1], own[n - 1]);
+    if (!y || !x || std::max(std::abs(y->offset), std::abs(x->offset)) > kMaxStencilRadius || std::max(y->stride, x->stride) > kMaxStencilStride) return false;
+    const bool is_element = y->offset == 0 && x->offset == 0 && y->stride == 1 && x->stride == 1 && same_extent(own[n - 2], extents_[n - 2]) && same_extent(own[n - 1], extents_[n - 1]);
+    if (!is_element && !image_.empty() && load->text != image_) return false;
+    if (!is_element) image_ = load->text;
+    reads_.push_back({key, load->text, *y, *x});
     places_[key] = "";
+    return true;
+  }
+  // The one tensor of which more than the element itself is read; others are read where the output is written.
+  bool place_image() {
+    if (image_.empty()) return false;
+    const auto first = std::find_if(reads_.begin(), reads_.end(), [&](const Read& r) { return r.tensor == image_; });
+    stride_y_ = first->y.stride, stride_x_ = first->x.stride;
+    for (const Read& read : reads_) {
+      if (read.tensor != image_) {
+        places_[read.key] = loaded(names_(read.tensor) + "[at]", tensor_of(task_, read.tensor).dtype);
+        continue;
+      }
+      if (read.y.stride != stride_y_ || read.x.stride != stride_x_) return false;
+      halo_.left = std::max(halo_.left, -read.x.offset), halo_.right = std::max(halo_.right, read.x.offset);
+      halo_.above = std::max(halo_.above, -read.y.offset), halo_.below = std::max(halo_.below, read.y.offset);
+    }
     return true;
   }
   bool add_constant(const TermPtr& load, const std::string& key) {
@@ -77,7 +91,9 @@ class Stencil {
   std::optional<Binding> binding() {
     Binding out = common_binding(task_, names_);
     const auto dtype = tensor_of(task_, image_).dtype;
-    for (const auto& [key, dy, dx] : tile_loads_) places_[key] = loaded(fmt::format("tile[r + {}][c + {}]", halo_.above + dy, halo_.left + dx), dtype);
+    for (const Read& read : reads_)
+      if (read.tensor == image_)
+        places_[read.key] = loaded(fmt::format("tile[r * kStrideY + {}][place_of(c * kStrideX + {})]", halo_.above + read.y.offset, halo_.left + read.x.offset), dtype);
     const std::string row = index_[index_.size() - 2], column = index_.back();
     const EmitNames emit_names{[&](const std::string& name) { return names_(name); },
                                [&](const TermPtr& t) -> std::string {
@@ -99,6 +115,12 @@ class Stencil {
     out.texts["columns"] = extent_text(extents_[n - 1], task_, names_);
     out.texts["left"] = std::to_string(halo_.left), out.texts["right"] = std::to_string(halo_.right);
     out.texts["above"] = std::to_string(halo_.above), out.texts["below"] = std::to_string(halo_.below);
+    const auto image_extents = extents_of(tensor_of(task_, image_));
+    out.texts["image_rows"] = extent_text(image_extents[n - 2], task_, names_);
+    out.texts["image_columns"] = extent_text(image_extents[n - 1], task_, names_);
+    out.texts["stride_y"] = std::to_string(stride_y_), out.texts["stride_x"] = std::to_string(stride_x_);
+    out.numbers["stride_y"] = number_term(stride_y_);
+    out.numbers["stride_x"] = number_term(stride_x_);
     out.numbers["batches"] = product_of({extents_.begin(), extents_.end() - 2});
     out.numbers["rows"] = extents_[n - 2];
     out.numbers["columns"] = extents_[n - 1];
@@ -107,9 +129,9 @@ class Stencil {
     return out;
   }
 
-  struct TileLoad {
-    std::string key;
-    std::int64_t dy = 0, dx = 0;
+  struct Read {
+    std::string key, tensor;
+    StencilPlace y, x;
   };
   const task::Task& task_;
   const LiftedStore& store_;
@@ -118,7 +140,8 @@ class Stencil {
   std::vector<TermPtr> extents_;
   std::string image_;
   Halo halo_;
-  std::vector<TileLoad> tile_loads_;
+  std::int64_t stride_y_ = 1, stride_x_ = 1;
+  std::vector<Read> reads_;
   std::map<std::string, std::string> places_;
   std::vector<std::string> uniform_;
 };

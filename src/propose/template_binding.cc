@@ -23,9 +23,9 @@ struct BinderRow {
   std::string_view name;
   Binder bind;
 };
-constexpr std::array<BinderRow, 12> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
+constexpr std::array<BinderRow, 13> kBinders{{{"elementwise", bind_elementwise}, {"rows", bind_rows}, {"columns", bind_columns}, {"all", bind_all},
                                               {"transpose", bind_transpose}, {"scan", bind_scan}, {"histogram", bind_histogram}, {"gemm", bind_gemm}, {"stencil", bind_stencil},
-                                              {"march", bind_march}, {"gemm_mma", bind_gemm_mma}, {"attention", bind_attention}}};
+                                              {"march", bind_march}, {"gemm_mma", bind_gemm_mma}, {"gemm_wgmma", bind_gemm_wgmma}, {"attention", bind_attention}}};
 
 // Words that generated text uses besides those of the template.
 constexpr std::array<std::string_view, 44> kTextWords{

@@ -78,6 +78,7 @@ std::optional<Binding> bind_scan(const Computation&, const std::vector<std::stri
 std::optional<Binding> bind_histogram(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_gemm(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_gemm_mma(const Computation&, const std::vector<std::string>& taken);   // operands of tensor cores
+std::optional<Binding> bind_gemm_wgmma(const Computation&, const std::vector<std::string>& taken);   // and of those of sm_90a
 std::optional<Binding> bind_attention(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_march(const Computation&, const std::vector<std::string>& taken);
 std::optional<Binding> bind_stencil(const Computation&, const std::vector<std::string>& taken);

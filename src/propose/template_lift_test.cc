@@ -52,6 +52,15 @@ TEST(Lift, TakesFlatIndicesApartThroughPointersAndCasts) {
             "y[r.1, c.3] = (2 * x[r.1, c.3])");
 }
 
+TEST(Lift, FollowsMembersOfStructs) {
+  EXPECT_EQ(lifted(kRows, R"(struct Sums { double first = 0, second = 0; };
+    void f(const float* x, float* y, int rows, int cols) {
+      for (int r = 0; r < rows; ++r) { Sums s;
+        for (int c = 0; c < cols; ++c) { s.first += x[r * cols + c]; s.second += x[r * cols + c] * x[r * cols + c]; }
+        y[r] = s.second - s.first; } })"),
+            "y[r.1] = (sum_c.3{(x[r.1, c.3] * x[r.1, c.3]), cols} - sum_c.3{x[r.1, c.3], cols})");
+}
+
 TEST(Lift, FindsReductionsInSumsMaximaAndBranches) {
   const auto rows = [](const std::string& body) { return lifted(kRows, "void f(const float* x, float* y, int rows, int cols) { for (int r = 0; r < rows; ++r) {" + body + "} }"); };
   EXPECT_EQ(rows("double s = 0; for (int c = 0; c < cols; ++c) s += x[r * cols + c]; y[r] = float(s / cols);"), "y[r.1] = real((sum_c.3{x[r.1, c.3], cols} / cols))");

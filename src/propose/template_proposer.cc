@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,19 +26,33 @@ bool allowed(const PlanStep* step, const std::string& parameter, std::int64_t ch
   return std::any_of(given->second.begin(), given->second.end(), [&](const std::string& text) { return parse_integer(text) == std::optional(choice); });
 }
 
-// A choice is pruned only by a condition that holds nowhere: what is no improvement at one measure size may be one at another.
-bool rules_hold(const std::vector<task::Expression>& rules, const std::vector<task::Sizes>& numbers, const Values& values) {
-  for (const task::Expression& rule : rules) {
-    bool somewhere = false;
-    for (const task::Sizes& known : numbers) {
-      task::Sizes all = known;
-      for (const auto& [name, value] : values) all[name] = value;
-      somewhere = somewhere || rule.value(all).value_or(0) != 0;
+// A constraint of a template whose names have their places: the sizes and limits of each measured size, and the parameters, which change from point to point.
+class Rule {
+ public:
+  Rule(task::Expression condition, const std::vector<task::Sizes>& known, const std::vector<Dimension>& dimensions) : condition_(std::move(condition)) {
+    const std::vector<std::string>& names = condition_.names();
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (std::any_of(dimensions.begin(), dimensions.end(), [&](const Dimension& d) { return d.name == names[i]; })) parameters_.push_back(i);
+    for (const task::Sizes& sizes : known) {
+      numbers_.emplace_back(names.size());
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (const auto found = sizes.find(names[i]); found != sizes.end()) numbers_.back()[i] = found->second;
     }
-    if (!somewhere) return false;
   }
-  return true;
-}
+
+  // A choice is pruned only by a condition that holds nowhere: what is no improvement at one measured size may be one at another.
+  bool holds_somewhere(const Values& values) {
+    return std::any_of(numbers_.begin(), numbers_.end(), [&](std::vector<std::optional<std::int64_t>>& numbers) {
+      for (const std::size_t i : parameters_) numbers[i] = values.find(condition_.names()[i])->second;
+      return condition_.value_of(numbers).value_or(0) != 0;
+    });
+  }
+
+ private:
+  task::Expression condition_;
+  std::vector<std::size_t> parameters_;                             // of the condition's names
+  std::vector<std::vector<std::optional<std::int64_t>>> numbers_;   // of the names, a measured size
+};
 
 Space space_of(const Applied& applied, const task::Task& task, const hardware::DataSheet& sheet, const PlanStep* step) {
   std::vector<Dimension> dimensions;
@@ -47,11 +62,11 @@ Space space_of(const Applied& applied, const task::Task& task, const hardware::D
       if (allowed(step, p.name, choice)) dimension.choices.push_back(choice);
     dimensions.push_back(std::move(dimension));
   }
-  std::vector<task::Expression> rules;
-  for (const TemplateConstraint& c : applied.made.constraints)
-    if (auto rule = task::Expression::parse_condition(c.holds)) rules.push_back(std::move(*rule));
   const auto numbers = known_numbers(applied, task, sheet);
-  return Space(std::move(dimensions), [&](const Values& values) { return rules_hold(rules, numbers, values); });
+  std::vector<Rule> rules;
+  for (const TemplateConstraint& c : applied.made.constraints)
+    if (auto condition = task::Expression::parse_condition(c.holds)) rules.emplace_back(std::move(*condition), numbers, dimensions);
+  return Space(std::move(dimensions), [&](const Values& values) { return std::all_of(rules.begin(), rules.end(), [&](Rule& rule) { return rule.holds_somewhere(values); }); });
 }
 
 const PlanStep* step_of(const Plan& plan, const std::string& name) {
@@ -127,11 +142,23 @@ void tell(Branch& branch, const Branch::Node& node) {
   else branch.search->tell_invalid(point, tried.cost);
 }
 
+// Those of the template's known points that this space has.
+std::vector<std::size_t> known_points(const Applied& applied) {
+  std::vector<std::size_t> out;
+  for (const auto& point : applied.made.known) {
+    Values values;
+    for (const TemplateParameter& p : applied.made.parameters) values[p.name] = p.standard;
+    for (const auto& [name, value] : point) values[name] = value;
+    if (const std::size_t found = applied.space.find(values); found < applied.space.size()) out.push_back(found);
+  }
+  return out;
+}
+
 Branch branch_of(const Prepared& prepared, const Situation& situation) {
   const Applied& applied = prepared.applied;
   Branch out;
   out.applied = &applied;
-  SearchOptions options{situation.seed, standard_point(applied), prepared.prior, {}};
+  SearchOptions options{situation.seed, standard_point(applied), prepared.prior, {}, known_points(applied)};
   if (situation.effort)
     options.effort = [&applied, &situation](std::size_t point) {
       const auto candidate = candidate_at(applied, applied.space.values(point));
@@ -331,6 +358,7 @@ std::vector<Applied> applied_templates(const task::Task& task, const hardware::D
     order[made.name] = planned ? static_cast<double>(step - plan.steps.data()) : -made.expected_gain - (matches ? 1000 : 0);
     Applied applied{std::move(made), std::move(*binding), Space({}, [](const Values&) { return false; })};
     applied.space = space_of(applied, task, sheet, step);
+    applied.text = std::make_shared<TemplateText>(applied.made);
     if (applied.space.size() > 0) out.push_back(std::move(applied));
     else if (why_not) why_not->push_back(applied.made.name + ": no parameters are left");
   }
@@ -359,7 +387,7 @@ std::size_t standard_point(const Applied& applied) {
 }
 
 Expected<Candidate> candidate_at(const Applied& applied, const Values& values) {
-  auto text = render(applied.made, applied.binding, values);
+  auto text = applied.text ? applied.text->render(applied.binding, values) : render(applied.made, applied.binding, values);
   if (!text) return Unexpected(text.error());
   Candidate out;
   out.proposer = std::string(kStepPrefix) + applied.made.name;

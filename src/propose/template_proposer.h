@@ -12,6 +12,7 @@
 #include "propose/proposer.h"
 #include "propose/space.h"
 #include "propose/template_binding.h"
+#include "propose/template_render.h"
 
 namespace kforge::propose {
 
@@ -22,6 +23,7 @@ struct Applied {
   Template made;
   Binding binding;
   Space space;
+  std::shared_ptr<TemplateText> text = {};   // of `made`; without: it is taken apart at each use
 };
 // In the order in which they are to be tried. `why_not` gets "NAME: reason" for each of the others.
 std::vector<Applied> applied_templates(const task::Task& task, const hardware::DataSheet& sheet, const Plan& plan, std::vector<std::string>* why_not = nullptr);

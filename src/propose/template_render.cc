@@ -107,19 +107,33 @@ std::string tidy(const std::string& text) {
 
 }  // namespace
 
-Expected<std::string> render(const Template& made, const Binding& binding, const ParameterValues& values) {
-  const Binding filled = with_values(made, binding, values);
-  const std::string source = with_parts(made.source);
+struct TemplateText::Parts {
+  Template made;
+  std::string source;
+  mustache::mustache text;
+};
+
+TemplateText::TemplateText(const Template& made) {
+  std::string source = with_parts(made.source);
+  mustache::mustache text(source);
+  text.set_custom_escape([](const std::string& s) { return s; });
+  parts_ = std::make_unique<Parts>(Parts{made, std::move(source), std::move(text)});
+}
+
+TemplateText::~TemplateText() = default;
+
+Expected<std::string> TemplateText::render(const Binding& binding, const ParameterValues& values) {
+  const Binding filled = with_values(parts_->made, binding, values);
   std::set<std::string> known, empty;
   collect_names(filled, known);
   collect_empty(filled, empty);
-  if (const std::string tag = unknown_tag(source, known, empty); !tag.empty())
-    return fail(ErrorCode::bad_input, fmt::format("template {}: nothing fills the tag '{}'", made.name, tag));
-  mustache::mustache text(source);
-  if (!text.is_valid()) return fail(ErrorCode::bad_input, fmt::format("template {}: {}", made.name, text.error_message()));
-  text.set_custom_escape([](const std::string& s) { return s; });
-  return tidy(text.render(data_of(filled)));
+  if (const std::string tag = unknown_tag(parts_->source, known, empty); !tag.empty())
+    return fail(ErrorCode::bad_input, fmt::format("template {}: nothing fills the tag '{}'", parts_->made.name, tag));
+  if (!parts_->text.is_valid()) return fail(ErrorCode::bad_input, fmt::format("template {}: {}", parts_->made.name, parts_->text.error_message()));
+  return tidy(parts_->text.render(data_of(filled)));
 }
+
+Expected<std::string> render(const Template& made, const Binding& binding, const ParameterValues& values) { return TemplateText(made).render(binding, values); }
 
 std::vector<std::string> identifiers_of(const Template& made) {
   const std::string source = with_parts(made.source);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,20 @@ namespace kforge::propose {
 
 using ParameterValues = std::map<std::string, std::int64_t>;
 
-// Errors: bad_input (a defect of the template: a tag that nothing fills, mustache that does not parse).
+// A template's text, taken apart once for many values. Not thread-safe.
+class TemplateText {
+ public:
+  explicit TemplateText(const Template& made);
+  ~TemplateText();
+  // Errors: bad_input (a defect of the template: a tag that nothing fills, mustache that does not parse).
+  Expected<std::string> render(const Binding& binding, const ParameterValues& values);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// The same for one use.
 Expected<std::string> render(const Template& made, const Binding& binding, const ParameterValues& values);
 
 // Identifiers in the source outside of tags: names that a task's own must not hide.

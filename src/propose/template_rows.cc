@@ -220,6 +220,11 @@ std::string extreme_text(Number number, bool largest) {
   }
 }
 
+// A whole number of `number`'s type, as an expression.
+std::string constant_text(Number number, int value) {
+  return number == Number::i64 ? fmt::format("{}ll", value) : fmt::format("{}({})", cuda_name(number), value);
+}
+
 }  // namespace
 
 std::string identity_text(const Reduction& reduction, const task::Task& task) {
@@ -228,9 +233,9 @@ std::string identity_text(const Reduction& reduction, const task::Task& task) {
   if (reduction.kind == Kind::arg_reduce) return fmt::format("Best<{}>{{{}, 0}}", type, extreme_text(number, reduction.op == "min"));
   if (reduction.op == "max") return extreme_text(number, false);
   if (reduction.op == "min") return extreme_text(number, true);
-  if (reduction.op == "product") return type + "(1)";
+  if (reduction.op == "product") return constant_text(number, 1);
   if (reduction.op == "and") return number_of(reduction.body, task) == Number::boolean ? "1" : "-1";
-  return type + "(0)";
+  return constant_text(number, 0);
 }
 
 std::string combine_text(const Reduction& reduction, const task::Task& task, const std::string& a, const std::string& b) {

@@ -12,7 +12,12 @@ namespace kforge::propose {
 
 constexpr std::int64_t kMaxStencilRadius = 16;
 
-// d of the index "variable + d", also clamped to 0 and extent - 1; nothing for anything else.
+// stride and d of the index "stride * variable + d", also clamped to 0 and extent - 1; nothing for anything else.
+struct StencilPlace {
+  std::int64_t stride = 1, offset = 0;
+};
+std::optional<StencilPlace> stencil_place(const TermPtr& term, const std::string& variable, const TermPtr& extent);
+// d where the stride is 1; nothing for anything else.
 std::optional<std::int64_t> stencil_offset(const TermPtr& term, const std::string& variable, const TermPtr& extent);
 
 // An element that all threads read, say a filter's weight: the variable that holds it, and the statement that defines it.

@@ -20,6 +20,7 @@ namespace {
 std::string example(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/examples/" + name + "/task.toml"; }
 std::string headline(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/bench/headline/" + name + "/task.toml"; }
 std::string kernel_task(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/tests/kernels/" + name + "/task.toml"; }
+std::string template_task(const std::string& name) { return std::string(KFORGE_SOURCE_DIR) + "/tests/templates/" + name + ".toml"; }
 
 std::vector<std::string> names_for(const std::string& path, std::vector<std::string>* why = nullptr) {
   const auto task = task::read_task(path);
@@ -69,10 +70,16 @@ TEST(Templates, ApplyToTheirComputations) {
   EXPECT_THAT(names_for(kernel_task("conv2d")), ElementsAre("stencil_march", "stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("stencil3d")), ElementsAre("stencil_march"));
   EXPECT_THAT(names_for(headline("gemm_bf16")), ElementsAre("gemm_wgmma", "gemm_mma"));
+  EXPECT_THAT(names_for(headline("gemm_tf32")), ElementsAre("gemm_wgmma"));
+  EXPECT_THAT(names_for(headline("gemm_bias_gelu")), ElementsAre("gemm_wgmma", "gemm_mma"));
   EXPECT_THAT(names_for(headline("cross_entropy")), ElementsAre("row_fused"));
   EXPECT_THAT(names_for(headline("attention")), ElementsAre("attention_wgmma", "attention_mma"));
   EXPECT_THAT(names_for(headline("attention_causal")), ElementsAre("attention_wgmma", "attention_mma"));
   EXPECT_THAT(names_for(kernel_task("transpose_i8")), ElementsAre("transpose"));
+  EXPECT_THAT(names_for(template_task("transpose/cube_reversed")), ElementsAre("transpose"));
+  EXPECT_THAT(names_for(template_task("transpose/cube_rotated")), ElementsAre("transpose"));
+  EXPECT_THAT(names_for(template_task("elementwise/rows_moved")), ElementsAre("elementwise"));
+  EXPECT_THAT(names_for(template_task("stencil/pool_max")), ElementsAre("stencil_tile"));
   EXPECT_THAT(names_for(kernel_task("dot")), ElementsAre("reduce_all"));
 }
 

@@ -8,7 +8,8 @@ namespace {
 // In the order in which they are worth trying when nothing is known: those that change who reads what come before those that polish.
 constexpr std::array kTransformations = {
     Transformation{"transform.warp-per-row", "a warp in place of a thread walks along each row; sums end in shuffles",
-                   "one thread per row; loops over consecutive elements whose iterations are independent or reduce; whole warps; no shared memory, no atomics",
+                   "one thread per row; loops over consecutive elements whose iterations are independent or reduce, also under conditions that do not depend on what is reduced; "
+                   "whole warps; no shared memory, no atomics",
                    "memory.coalescing", "coalesce-lanes", give_row_to_warp},
     Transformation{"transform.swap-axes", "x and y of the thread's index change places, so that lanes lie along rows",
                    "two-dimensional blocks; fewer sectors are touched along y than along x; no shared memory, no warp functions", "memory.coalescing", "swapped-axes", swap_axes},

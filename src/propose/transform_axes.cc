@@ -19,10 +19,31 @@ int loops_around(const Node& node) {
   return out;
 }
 
+bool is_opaque(const std::string& atom) { return atom.starts_with("("); }
+
+// The same where the axis stands in opaque parts of the index: a bound on a coordinate (a stencil at the border) moves with it nearly everywhere, of
+// anything else nothing is known.
+double sectors_of_bounded(const Polynomial& index, const std::string& axis) {
+  double most = 1;
+  const auto atoms = index.names();
+  for (const std::string& atom : atoms) {
+    if (!is_opaque(atom)) continue;
+    Polynomial own = index;
+    for (const std::string& other : atoms)
+      if (other != atom && is_opaque(other)) own = own.without(other);
+    if (!own.dependencies().contains(axis)) continue;
+    const auto distance = own.coefficient(atom);
+    if (!distance || !(atom.starts_with("(min(") || atom.starts_with("(max("))) return 16;
+    const auto known = distance->as_constant();
+    most = std::max(most, known ? std::min<double>(32, 4.0 * static_cast<double>(std::abs(*known))) : 32);
+  }
+  return most;
+}
+
 // Sectors that a warp's request would touch if its lanes differed in `axis` alone.
 double sectors(const Access& access, const std::string& axis) {
   const auto distance = access.index.coefficient(axis);
-  if (!distance) return 16;
+  if (!distance) return sectors_of_bounded(access.index, axis);
   if (distance->is_zero()) return 1;
   const auto known = distance->as_constant();
   return known ? std::min<double>(32, 4.0 * static_cast<double>(std::abs(*known))) : 32;

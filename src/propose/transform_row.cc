@@ -41,8 +41,12 @@ bool is_scalar_local(const Node& identifier) {
 
 bool mentions(const Node& node, std::string_view name) { return !syntax::uses(node, name).empty(); }
 
-// s += e, s *= e, s = fmaxf(s, e), s = s > e ? s : e.
+// ++s, s += e, s *= e, s = fmaxf(s, e), s = s > e ? s : e.
 std::optional<Reduction> reduction_of(const Node& assignment) {
+  if (assignment.is("update_expression")) {
+    const Node counter = assignment.field("argument");
+    return assignment.field("operator").text() == "++" && is_scalar_local(counter) ? std::optional(Reduction{text_of(counter), "{0} += {1}", false}) : std::nullopt;
+  }
   const Node left = assignment.field("left"), right = assignment.field("right");
   if (!assignment.is("assignment_expression") || !is_scalar_local(left)) return std::nullopt;
   const std::string name = text_of(left);
@@ -85,37 +89,63 @@ std::optional<Reduction> conditional_reduction(const Node& statement) {
   return std::nullopt;
 }
 
+// What the iterations of a loop reduce, and the statement of each that does.
+struct Reducing {
+  std::vector<Reduction> reductions;
+  std::vector<Node> statements;
+
+  void add(const Reduction& reduction, const Node& statement) {
+    reductions.push_back(reduction);
+    statements.push_back(statement);
+  }
+};
+
+// Whether another iteration may not notice the statement but for what it reduces. What stands under a condition is taken like what does not: the lanes
+// part there and meet again before anything is shuffled.
+bool is_independent(const KernelView& view, const Node& statement, Reducing& found) {
+  if (statement.is("comment")) return true;
+  if (statement.is("declaration")) return is_pure(*view.program, statement);
+  if (statement.is("if_statement")) {
+    if (!is_pure(*view.program, statement.field("condition"))) return false;
+    if (const auto extreme = conditional_reduction(statement)) {
+      found.add(*extreme, statement);
+      return true;
+    }
+    std::vector<Node> inner = statements_of(statement.field("consequence"));
+    if (const Node otherwise = statement.field("alternative"))
+      for (const Node& child : otherwise.named_children())
+        for (const Node& each : statements_of(child)) inner.push_back(each);
+    return std::all_of(inner.begin(), inner.end(), [&](const Node& each) { return is_independent(view, each, found); });
+  }
+  if (!statement.is("expression_statement")) return false;
+  const auto inner = statement.named_children();
+  if (inner.size() != 1 || (inner[0].is("assignment_expression") && !is_pure(*view.program, inner[0].field("right")))) return false;
+  if (const auto reduction = reduction_of(inner[0])) {
+    found.add(*reduction, statement);
+    return true;
+  }
+  if (!inner[0].is("assignment_expression")) return false;
+  const Node target = inner[0].field("left");
+  return (target.is("subscript_expression") || target.is("pointer_expression")) && is_pure(*view.program, target);
+}
+
 // The loop's iterations may run in any order and on any lanes but for the reductions that are found; nothing if not.
 std::optional<std::vector<Reduction>> parallel(const KernelView& view, const CountedLoop& loop) {
-  std::vector<Reduction> out;
-  std::vector<Node> reducing;
   if (!is_pure(*view.program, loop.first) || !is_pure(*view.program, loop.last)) return std::nullopt;
-  for (const Node& statement : statements_of(loop.body)) {
-    std::optional<Reduction> found = conditional_reduction(statement);
-    if (!found && statement.is("expression_statement")) {
-      const auto inner = statement.named_children();
-      if (inner.size() != 1 || !inner[0].is("assignment_expression") || !is_pure(*view.program, inner[0].field("right"))) return std::nullopt;
-      found = reduction_of(inner[0]);
-      if (!found) {
-        const Node target = inner[0].field("left");
-        if (!target.is("subscript_expression") && !target.is("pointer_expression")) return std::nullopt;
-        if (!is_pure(*view.program, target)) return std::nullopt;
-      }
-    } else if (found) {
-      if (!is_pure(*view.program, statement.field("condition"))) return std::nullopt;
-    } else if (!statement.is("declaration") || !is_pure(*view.program, statement)) {
-      return std::nullopt;
+  Reducing found;
+  for (const Node& statement : statements_of(loop.body))
+    if (!is_independent(view, statement, found)) return std::nullopt;
+  std::vector<Reduction> out;
+  for (const Reduction& reduction : found.reductions) {
+    for (const Node& use : syntax::uses(loop.loop, reduction.variable)) {
+      if (syntax::declarator_of(use).inside(loop.loop)) return std::nullopt;
+      // Its value within the loop matters, or it is reduced in two ways.
+      const auto reduces = [&](std::size_t i) { return found.reductions[i].variable == reduction.variable && found.reductions[i].combine == reduction.combine && use.inside(found.statements[i]); };
+      bool is_one = false;
+      for (std::size_t i = 0; i < found.statements.size(); ++i) is_one |= reduces(i);
+      if (!is_one) return std::nullopt;
     }
-    if (!found) continue;
-    const Node declarator = syntax::declarator_of(syntax::uses(statement, found->variable).front());
-    if (declarator.inside(loop.loop)) return std::nullopt;
-    out.push_back(*found);
-    reducing.push_back(statement);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    for (const Node& use : syntax::uses(loop.loop, out[i].variable)) {
-      if (!use.inside(reducing[i])) return std::nullopt;  // its value within the loop matters
-    }
+    if (std::none_of(out.begin(), out.end(), [&](const Reduction& known) { return known.variable == reduction.variable; })) out.push_back(reduction);
   }
   // An element that is written belongs to one iteration, and only that one reads it.
   const auto accesses = view.indices.accesses(loop.body);

@@ -53,7 +53,7 @@ std::string field(const std::string& text) {
 struct Figure { const char* name; double BenchRow::*value; };
 constexpr Figure kFigures[] = {{"us", &BenchRow::us}, {"p99_us", &BenchRow::p99_us}, {"spread", &BenchRow::spread}, {"interval", &BenchRow::interval}, {"first_call_us", &BenchRow::first_call_us},
                                {"launch_us", &BenchRow::launch_us}, {"graph_us", &BenchRow::graph_us}, {"back_to_back_us", &BenchRow::back_to_back_us}, {"fresh_us", &BenchRow::fresh_us},
-                               {"empty_us", &BenchRow::empty_us}};
+                               {"empty_us", &BenchRow::empty_us}, {"of_roofline", &BenchRow::of_roofline}};
 struct Condition { const char* name; double TimeConditions::*value; };
 constexpr Condition kConditions[] = {{"sm_mhz", &TimeConditions::sm_mhz}, {"memory_mhz", &TimeConditions::memory_mhz}, {"temperature_c", &TimeConditions::temperature_c}, {"power_w", &TimeConditions::power_w}};
 
@@ -61,29 +61,33 @@ constexpr Condition kConditions[] = {{"sm_mhz", &TimeConditions::sm_mhz}, {"memo
 
 std::string to_text(const BenchReport& report) {
   std::string out;
-  std::string sizes;
+  std::string sizes, device;
   double first = 0;
   std::size_t width = 9;
   for (const BenchRow& row : report.rows) width = std::max(width, report::printable(row.candidate).size());
   for (const BenchRow& row : report.rows) {
-    if (row.sizes != sizes || out.empty()) {
+    if (row.sizes != sizes || row.device != device || out.empty()) {
       sizes = row.sizes;
+      device = row.device;
       first = row.us;
-      out += fmt::format("{}{} on {}, {} L2\n  {:<{}} {:>10} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8}  {}\n", out.empty() ? "" : "\n", report::printable(sizes), report::printable(row.conditions.gpu), report.warm ? "warm" : "cold",
-                         "candidate", width, "us", "+-%", "p99 us", "host us", "graph us", "first us", "ratio", "");
+      out += fmt::format("{}{} on {}{}, {} L2\n  {:<{}} {:>10} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8} {:>8}  {}\n", out.empty() ? "" : "\n", report::printable(sizes), report::printable(row.conditions.gpu), report.devices.size() > 1 ? " (" + report::printable(row.device) + ")" : "", report.warm ? "warm" : "cold",
+                         "candidate", width, "us", "+-%", "p99 us", "host us", "graph us", "first us", "ratio", "of roof", "");
     }
     const std::string graph = row.graph_us > 0 ? fmt::format("{:.2f}", row.graph_us) : "-";
     if (row.failure.empty())
-      out += fmt::format("  {:<{}} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9} {:>9.0f} {:>8.2f}  {}\n", report::printable(row.candidate), width, row.us, 50 * row.interval, row.p99_us, row.launch_us, graph,
-                         row.first_call_us, row.us > 0 ? first / row.us : 0, report::printable(notes_of(row)));
+      out += fmt::format("  {:<{}} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9} {:>9.0f} {:>8.2f} {:>8}  {}\n", report::printable(row.candidate), width, row.us, 50 * row.interval, row.p99_us, row.launch_us, graph,
+                         row.first_call_us, row.us > 0 ? first / row.us : 0, row.of_roofline > 0 ? fmt::format("{:.0f}%", 100 * row.of_roofline) : "-", report::printable(notes_of(row)));
     else out += fmt::format("  {:<{}} {:>10}  {}\n", report::printable(row.candidate), width, "-", report::printable(notes_of(row)));
   }
   if (!report.rows.empty()) {
     const TimeConditions& c = report.rows.back().conditions;
     out += fmt::format("driver {}, CUDA {}, SM {:.0f} MHz, memory {:.0f} MHz, {:.0f} C, {:.0f} W\n", report::printable(c.driver), report::printable(c.toolkit), c.sm_mhz, c.memory_mhz, c.temperature_c, c.power_w);
   }
-  if (report.copy_bytes_per_s > 0)
-    out += fmt::format("a device-to-device copy moves {:.0f} GB/s ({:.0f}% of the data sheet's rate)\n", report.copy_bytes_per_s / 1e9, 100 * report.copy_bytes_per_s / report.sheet_bytes_per_s);
+  for (const BenchDevice& one : report.devices) {
+    const std::string where = report.devices.size() > 1 ? report::printable(one.device) + ": " : "";
+    if (one.copy_bytes_per_s > 0) out += fmt::format("{}a device-to-device copy moves {:.0f} GB/s ({:.0f}% of the data sheet's rate)\n", where, one.copy_bytes_per_s / 1e9, 100 * one.copy_bytes_per_s / report.sheet_bytes_per_s);
+    if (one.matrix_flops > 0) out += fmt::format("{}cuBLASLt's product in f16 makes {:.0f} TFLOP/s ({:.0f}% of the data sheet's rate)\n", where, one.matrix_flops / 1e12, 100 * one.matrix_flops / report.sheet_matrix_flops);
+  }
   std::set<std::string> unwatched;
   for (const BenchRow& row : report.rows)
     if (!row.activity.trouble.empty() && row.failure.empty() && row.verified > 0) unwatched.insert(row.activity.trouble);
@@ -95,7 +99,7 @@ std::string to_text(const BenchReport& report) {
 std::string to_json(const BenchReport& report) {
   Json rows = Json::array();
   for (const BenchRow& row : report.rows) {
-    Json one = {{"candidate", row.candidate}, {"sizes", row.sizes}};
+    Json one = {{"candidate", row.candidate}, {"sizes", row.sizes}, {"device", row.device}};
     for (const Figure& figure : kFigures) one[figure.name] = std::isfinite(row.*figure.value) ? Json(row.*figure.value) : Json(nullptr);
     one.update({{"host_bound", row.host_bound}, {"witnessed", row.witnessed}, {"samples", row.samples}, {"discarded", row.discarded}, {"verified", row.verified}, {"right", row.right}, {"failure", row.failure}, {"dishonest", row.dishonest}});
     Json conditions = {{"gpu", row.conditions.gpu}, {"driver", row.conditions.driver}, {"toolkit", row.conditions.toolkit}};
@@ -105,19 +109,21 @@ std::string to_json(const BenchReport& report) {
     one["activity"] = activity_json(row.activity);
     rows.push_back(std::move(one));
   }
-  return report::dump({{"schema", "kforge.bench/1"}, {"task", report.task}, {"gpu", report.gpu}, {"warm", report.warm}, {"copy_bytes_per_s", report.copy_bytes_per_s}, {"sheet_bytes_per_s", report.sheet_bytes_per_s}, {"rows", rows}, {"warnings", report.warnings}});
+  Json devices = Json::array();
+  for (const BenchDevice& one : report.devices) devices.push_back({{"device", one.device}, {"copy_bytes_per_s", one.copy_bytes_per_s}, {"matrix_flops", one.matrix_flops}});
+  return report::dump({{"schema", "kforge.bench/1"}, {"task", report.task}, {"gpu", report.gpu}, {"warm", report.warm}, {"copy_bytes_per_s", report.copy_bytes_per_s}, {"sheet_bytes_per_s", report.sheet_bytes_per_s}, {"matrix_flops", report.matrix_flops}, {"sheet_matrix_flops", report.sheet_matrix_flops}, {"devices", std::move(devices)}, {"rows", rows}, {"warnings", report.warnings}});
 }
 
 std::string to_csv(const BenchReport& report) {
   std::string out = "candidate,sizes";
   for (const Figure& figure : kFigures) out += fmt::format(",{}", figure.name);
   for (const Condition& c : kConditions) out += fmt::format(",{}", c.name);
-  out += ",gpu,driver,toolkit,samples,discarded,verified,right,failure\r\n";
+  out += ",device,gpu,driver,toolkit,samples,discarded,verified,right,failure\r\n";
   for (const BenchRow& row : report.rows) {
     out += field(row.candidate) + "," + field(row.sizes);
     for (const Figure& figure : kFigures) out += fmt::format(",{:.6g}", row.*figure.value);
     for (const Condition& c : kConditions) out += fmt::format(",{:.6g}", row.conditions.*c.value);
-    out += fmt::format(",{},{},{},{},{},{},{},{}\r\n", field(row.conditions.gpu), field(row.conditions.driver), field(row.conditions.toolkit), row.samples, row.discarded, row.verified, field(row.right), field(row.failure));
+    out += fmt::format(",{},{},{},{},{},{},{},{},{}\r\n", field(row.device), field(row.conditions.gpu), field(row.conditions.driver), field(row.conditions.toolkit), row.samples, row.discarded, row.verified, field(row.right), field(row.failure));
   }
   return out;
 }

@@ -94,7 +94,7 @@ std::string explain_text(const RunRecord& run, const TextOptions& options) {
   std::string out = paint(Colour::bold, printable(run.task_name)) + fmt::format(" on {}\n", printable(run.gpu));
   out += line(paint, "pattern", fmt::format("{} ({:.0f}% sure): {}", run.plan.guess.pattern, 100 * run.plan.guess.confidence, run.plan.guess.why));
   if (s.work.floor_us > 0) out += line(paint, "floor", fmt::format("{}, bound by {}: {}", time_text(s.work.floor_us), bound_text(s.work.bound), floor_text(s.work)));
-  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), s.start_fault.empty() ? time_text(s.baseline_us) : "which is wrong: " + s.start_fault));
+  if (s.baseline) out += line(paint, "start", fmt::format("{}, {}", move_title(s.baseline->candidate), s.start_fault.empty() ? time_text(s.baseline_us) : "which is wrong: " + printable(s.start_fault)));
   out += start_text(s, sheet, paint);
   int number = 0;
   for (const StoryStep& step : story_of(run)) out += step_text(step, ++number, s, sheet, paint);

@@ -56,6 +56,13 @@ ProgramGain program_gain(const RunRecord& run, double speedup) {
   return gain;
 }
 
+// Why it was rejected, and the first thing that was found: what the compiler said, say.
+std::string fault_text(const Verdict& verdict) {
+  const auto first = std::find_if(verdict.findings.begin(), verdict.findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
+  if (first == verdict.findings.end() || first->message.empty()) return verdict.why;
+  return fmt::format("{}: {}{}", verdict.why, first->message, first->line > 0 ? fmt::format(" (line {})", first->line) : "");
+}
+
 }  // namespace
 
 Standing standing_of(const RunRecord& run) {
@@ -63,7 +70,7 @@ Standing standing_of(const RunRecord& run) {
   s.baseline = run.baseline.empty() ? nullptr : run.find(run.baseline);
   s.winner = run.winner.empty() ? nullptr : run.find(run.winner);
   s.work = work_of(run.plan);
-  if (s.baseline && is_wrong(s.baseline->verdict)) s.start_fault = s.baseline->verdict.why;
+  if (s.baseline && is_wrong(s.baseline->verdict)) s.start_fault = fault_text(s.baseline->verdict);
   else if (s.baseline) s.baseline_us = microseconds(*s.baseline);
   if (s.winner) s.winner_us = microseconds(*s.winner);
   if (s.baseline_us > 0 && s.winner_us > 0) s.speedup = s.baseline_us / s.winner_us;

@@ -1,6 +1,7 @@
 // The figures beside a line of source: which share of the kernels' work it does, and how well. `kforge profile` and the page of a run show the same.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -18,6 +19,8 @@ struct LineColumn {
   bool (*worth_a_look)(const MetricValues& line, const MetricValues& all);  // a hot line beyond what its contract asks for (contracts.md)
 };
 std::span<const LineColumn> line_columns();
+// Places in line_columns() of those that have something to say of some line.
+std::vector<std::size_t> telling_columns(std::span<const MetricValues* const> lines, const MetricValues& all);
 
 // The lines of one file, all kernels together.
 struct SourceFigures {
@@ -25,6 +28,7 @@ struct SourceFigures {
   std::map<std::uint32_t, MetricValues> lines;
   bool sampled = false;         // only some blocks ran: the shares hold, and no counter was the whole
 };
+std::vector<std::size_t> telling_columns(const SourceFigures& figures);
 SourceFigures source_figures(std::span<const KernelFigures> kernels, const std::string& file);
 
 }  // namespace kforge::report

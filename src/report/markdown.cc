@@ -58,12 +58,14 @@ std::string findings_text(const Verdict& verdict) {
 std::string lines_table(const SourceFigures& figures, std::string_view source) {
   constexpr double kShare = 0.01;
   const auto texts = split_lines(source);
+  const auto columns = telling_columns(figures);
   std::string rows;
   for (const auto& [number, metrics] : figures.lines) {
     if (number > texts.size()) continue;
     std::string cells;
     bool look = false, busy = false;
-    for (const LineColumn& column : line_columns()) {
+    for (const std::size_t i : columns) {
+      const LineColumn& column = line_columns()[i];
       const bool marked = column.worth_a_look(metrics, figures.all);
       const std::string text = column.text(metrics, figures.all);
       cells += marked ? fmt::format(" **{}** |", text) : fmt::format(" {} |", text);
@@ -75,8 +77,8 @@ std::string lines_table(const SourceFigures& figures, std::string_view source) {
   }
   if (rows.empty()) return "";
   std::string heads = "| line |", rules = "|---|";
-  for (const LineColumn& column : line_columns()) {
-    heads += fmt::format(" {} |", column.head);
+  for (const std::size_t i : columns) {
+    heads += fmt::format(" {} |", line_columns()[i].head);
     rules += "---|";
   }
   return heads + " source |\n" + rules + "---|\n" + rows;
@@ -133,7 +135,7 @@ std::string standing_text(const Standing& s) {
   if (!s.bottleneck.empty()) out += fmt::format("- bound by {}\n", esc(s.bottleneck));
   if (!s.start_fault.empty()) out += fmt::format("- the kernel it started from is wrong: {}\n", esc(s.start_fault));
   if (s.speedup > 0) out += fmt::format("- {} faster than the kernel it started from ({})\n", gain_text(s.speedup), time_text(s.baseline_us));
-  if (s.roofline_fraction > 0) out += fmt::format("- {:.0f}% of the roofline: floor {}, bound by {}: {}\n", 100 * s.roofline_fraction, time_text(s.work.floor_us), esc(bound_text(s.work.bound)), floor_text(s.work));
+  if (s.roofline_fraction > 0) out += fmt::format("- {:.3g} times the floor of {}, bound by {}: {}\n", 1 / s.roofline_fraction, time_text(s.work.floor_us), esc(bound_text(s.work.bound)), floor_text(s.work));
   if (s.program.stated)
     out += fmt::format("- the kernel is {:.1f}% of its program, which becomes {} faster (at most {})\n", 100 * s.program.share, gain_text(s.program.speedup),
                        std::isfinite(s.program.limit) ? gain_text(s.program.limit) : "without limit");
@@ -155,6 +157,11 @@ std::string to_markdown(const Verdict& v) {
   std::string out = fmt::format("# {} {}\n\n{} on {}: {}\n", esc(v.candidate), name(v.status), esc(v.task), esc(v.device), esc(v.why));
   out += heading("Findings", findings_text(v)) + heading("Audit", audit_table(v)) + heading("Five-step reading", steps_text(v)) + heading("Unproven", unproven(v));
   return out;
+}
+
+std::string to_markdown(const Profile& profile) {
+  return to_markdown(profile.verdict) + heading("Where the time goes", lines_table(source_figures(profile.kernels, profile.candidate), profile.candidate_text)) +
+      heading("Source", code_block("cuda", profile.candidate_text));
 }
 
 std::string to_markdown(const RunRecord& run) { return to_markdown(run, {}); }

@@ -79,7 +79,7 @@ pre { overflow-x: auto; } pre.details { margin: 0.6rem 0 0; color: var(--soft); 
 footer { margin-top: 3.5rem; padding-top: 0.9rem; border-top: 1px solid var(--line); color: var(--soft); font-size: 0.88rem; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
   .code .l { flex-wrap: wrap; } .code .heads, .code .fs.none, .code .f:empty { display: none; } .code .fs { order: 1; flex-basis: 100%; padding-left: 2.6rem; } .code .f { width: auto; padding-right: 0.7rem; }
-  .f0::before { content: "inst "; } .f1::before { content: "lanes "; } .f2::before { content: "sectors "; } .f3::before { content: "/ideal "; } .f4::before { content: "banks "; } .f5::before { content: "/ideal "; }
+  .f0::before { content: "inst "; } .f1::before { content: "lanes "; } .f2::before { content: "sectors "; } .f3::before { content: "/ideal "; } .f4::before { content: "banks "; } .f5::before { content: "/ideal "; } .f6::before { content: "waits "; } .f7::before { content: "for "; }
   .audit { min-width: 0; display: block; } .audit thead { display: none; } .audit tbody { display: block; }
   .audit tr { display: grid; grid-template-columns: 1fr auto; padding: 0.55rem 0.75rem; border-bottom: 1px solid var(--line); } .audit tr.layer { display: block; background: var(--wash); }
   .audit th, .audit td, .audit td:nth-child(1), .audit td:nth-child(5) { border: 0; padding: 0.1rem 0; width: auto; } .audit td:nth-child(2) { text-align: right; }

@@ -3,6 +3,7 @@
 #include "kforge/report.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "report/axis.h"
 #include "report/audit.h"
+#include "report/distance.h"
 #include "report/figures.h"
 #include "report/html.h"
 #include "report/lesson.h"
@@ -50,7 +52,7 @@ TEST(Report, EveryFormOfTheSampleIsThereAndSmall) {
 
 TEST(Report, TheTerminalAnswersLast) {
   const std::string text = to_text(report::sample_run(), {});
-  EXPECT_THAT(text, AllOf(HasSubstr("17.7x faster"), HasSubstr("67% of the roofline"), HasSubstr("1.63x"), HasSubstr("coalesce-lanes"), HasSubstr("stagnation row_softmax")));
+  EXPECT_THAT(text, AllOf(HasSubstr("17.7x faster"), HasSubstr("1.49 times the floor of"), HasSubstr("1.63x"), HasSubstr("coalesce-lanes"), HasSubstr("stagnation row_softmax")));
   EXPECT_GT(text.rfind("stagnation"), text.rfind("Audit"));
 }
 
@@ -269,6 +271,36 @@ TEST(Sarif, HasWhatTheSchemaRequires) {
   EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "examples/softmax/naive.cu");
 }
 
+// What Jenkins' junit-10.xsd requires of suites and cases, and that the counts are those of what is inside.
+void expect_junit(const std::string& xml) {
+  const std::string body = xml.substr(xml.find("<testsuites>"));
+  EXPECT_EQ(ill_nested(body), "");
+  const auto count = [](const std::string& text, std::string_view word) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+    return n;
+  };
+  std::size_t suites = 0;
+  for (std::size_t at = body.find("<testsuite "); at != std::string::npos; at = body.find("<testsuite ", at + 1), ++suites) {
+    const std::string suite = body.substr(at, body.find("</testsuite>", at) - at), head = suite.substr(0, suite.find('>'));
+    for (const auto& [attribute, element] : std::map<std::string, std::string>{{"tests", "<testcase "}, {"failures", "<failure "}, {"errors", "<error "}, {"skipped", "<skipped "}})
+      EXPECT_THAT(head, HasSubstr(" " + attribute + "=\"" + std::to_string(count(suite, element)) + "\"")) << element;
+    EXPECT_THAT(head, HasSubstr(" name=\""));
+    for (std::size_t c = suite.find("<testcase "); c != std::string::npos; c = suite.find("<testcase ", c + 1)) {
+      const std::string test = suite.substr(c, suite.find('>', c) - c);
+      EXPECT_THAT(test, AllOf(HasSubstr(" classname=\""), HasSubstr(" name=\""), HasSubstr(" time=\"")));
+    }
+  }
+  EXPECT_GE(suites, 1u);
+}
+
+TEST(Junit, HasWhatTheSchemaRequires) {
+  for (const RunRecord& run : {report::sample_run(), report::hostile_run(), RunRecord{}}) expect_junit(to_junit(run));
+  expect_junit(to_junit(report::sample_run().tried[0].verdict));
+  expect_junit(to_junit(report::hostile_run().tried[0].verdict));
+  expect_junit(to_junit(Verdict{}));
+}
+
 TEST(Junit, CountsWhatItHoldsAndNothingUnknownPasses) {
   const std::string xml = to_junit(report::sample_run().tried[0].verdict);
   EXPECT_THAT(xml, AllOf(HasSubstr("failures=\"2\""), HasSubstr("<failure message=\"required failed: measured 8.00"), HasSubstr("name=\"memory.reuse\"")));
@@ -291,6 +323,17 @@ TEST(Figures, AmdahlAndRoofline) {
   EXPECT_NEAR(s.program.limit, 1 / 0.59, 1e-9);
   run.program_share = 0;
   EXPECT_FALSE(report::standing_of(run).program.stated);
+}
+
+// Results may stay in L2: a share "of the roofline" would promise a time that no kernel reaches which writes them to DRAM.
+TEST(Figures, TheFloorSaysThatItCountsReadsAlone) {
+  const RunRecord run = report::sample_run();
+  const report::Standing s = report::standing_of(run);
+  ASSERT_EQ(s.work.bound, "dram");
+  ASSERT_GT(s.work.write_bytes, 0);
+  EXPECT_THAT(report::distance_text(s), AllOf(HasSubstr("1.49 times the floor of 3.5 us (bound by DRAM bandwidth; it counts cold reads alone, for the"), HasSubstr("of results may stay in L2)")));
+  EXPECT_THAT(to_text(run, {}), AllOf(HasSubstr(report::distance_text(s)), Not(HasSubstr("of the roofline"))));
+  for (const std::string& form : {to_markdown(run), to_html(run)}) EXPECT_THAT(form, AllOf(HasSubstr("may stay in L2"), Not(HasSubstr("% of the roofline"))));
 }
 
 TEST(Story, StepsNameWhatWasSeenAndTheRule) {
@@ -324,6 +367,18 @@ TEST(Report, AWrongStartIsNamedAndNothingIsFasterThanIt) {
     if (c.id == "numerics") c.status = Status::failed;
   EXPECT_EQ(report::standing_of(run).speedup, 0);
   for (const std::string& text : {to_text(run, {}), explain_text(run, {}), to_html(run), to_markdown(run)}) EXPECT_THAT(text, AllOf(HasSubstr("wrong"), HasSubstr("fails numerics at 17 x 1000")));
+  Finding& first = run.tried[0].verdict.findings.emplace_back();
+  run.tried[0].verdict.findings = {first};
+  run.tried[0].verdict.findings[0].message = "expected a declaration";
+  run.tried[0].verdict.findings[0].line = 3;
+  for (const std::string& text : {to_text(run, {}), explain_text(run, {}), to_html(run), to_markdown(run)}) EXPECT_THAT(text, HasSubstr("17 x 1000: expected a declaration (line 3)"));
+}
+
+TEST(Report, AWinnerThatIsSlowerThanItsStartIsNotCalledFaster) {
+  RunRecord run = report::sample_run();
+  for (TriedCandidate& tried : run.tried)
+    if (tried.candidate.id == run.baseline && tried.verdict.time) tried.verdict.time->us = 0.5 * run.find(run.winner)->verdict.time->us;
+  EXPECT_THAT(to_text(run, {}), AllOf(HasSubstr("0.50x the speed of"), Not(HasSubstr("0.50x faster"))));
 }
 
 TEST(Report, TheFloorSaysWhatItCounts) {
@@ -367,6 +422,25 @@ TEST(Axis, TicksAreRoundAndInside) {
   EXPECT_THAT(linear.ticks(5), testing::ElementsAre(0, 10, 20, 30, 40));
   EXPECT_NEAR(log.place(0.3), 0, 1e-9);
   EXPECT_NEAR(log.place(1e9), 100, 1e-9);
+}
+
+// The name of the slope stands below it and right of the axis, whatever the intensity.
+TEST(Plots, TheNameOfTheRoofCrossesNeitherItNorTheAxis) {
+  RunRecord run = report::sample_run();
+  for (const double operations : {1e4, 1e6, 1e8, 1e10, 1e12}) {
+    run.plan.sizes[0].operations = operations;
+    const std::string svg = report::roofline_plot(run, report::standing_of(run)).str();
+    const auto number_after = [&](std::size_t at, std::string_view word) { return std::strtod(svg.c_str() + svg.find(word, at) + word.size(), nullptr); };
+    const std::size_t name = svg.rfind("<text", svg.find(">DRAM")), roof = svg.find("class=\"roof\" points=\"") + 21;
+    ASSERT_NE(name, std::string::npos);
+    const double x = number_after(name, "x=\""), y = number_after(name, "y=\"");
+    double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+    ASSERT_EQ(std::sscanf(svg.c_str() + roof, "%lf,%lf %lf,%lf", &x0, &y0, &x1, &y1), 4) << svg.substr(roof, 60);
+    EXPECT_GT(x, 52) << operations;
+    const double slope_there = y0 + (y1 - y0) * std::clamp((x - x0) / (x1 - x0), 0.0, 1.0);
+    EXPECT_GT(y - 9, slope_there) << operations << ": the words, 9 high, are below the line where they begin, and the line rises";
+    EXPECT_LT(y, 320 - 46) << operations;
+  }
 }
 
 TEST(Plots, DataMovementHasBandwidthBarsAndNothingTimedHasNoPlot) {

@@ -94,6 +94,13 @@ Html frame(const Html& content, const char (&title)[16]) {
   return Html::figures("<svg class=\"plot\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"", kWidth, kHeight) + Html::text(title) + Html::raw("\">") + content + Html::raw("</svg>");
 }
 
+// The intensity at which the slope is named, below it on its right: near the ridge, but where the candidates stand there.
+double named_at(double intensity, double ridge, double lowest) {
+  constexpr double kRoom = 30;   // times the intensity: how far the words reach
+  const double near_ridge = ridge / 3;
+  return intensity < near_ridge / 2 || intensity > near_ridge * kRoom ? near_ridge : lowest * 2;
+}
+
 Html roofline(const Roofs& roofs, const RunWork& work, const std::vector<Mark>& marks) {
   const double intensity = work.operations / work.cold_bytes(), ridge = roofs.compute / roofs.dram;
   double lowest = std::min(roofs.compute, intensity * roofs.dram);
@@ -103,8 +110,8 @@ Html roofline(const Roofs& roofs, const RunWork& work, const std::vector<Mark>& 
   Html out = grid(x, y) + roof(x, y, roofs.l2, roofs.compute, false) + roof(x, y, roofs.dram, roofs.compute, true);
   out += Html::figures("<line class=\"here\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>", x.place(intensity), y.from(), y.place(std::min(roofs.compute, intensity * roofs.dram)));
   out += label(kWidth - kRight, y.place(roofs.compute) - 5, "end", roofs.compute_name + " " + engineering(roofs.compute, "FLOP/s"));
-  const double at = std::max(x.low(), y.low() / roofs.dram);
-  out += label(x.place(at) + 10, y.place(std::max(y.low(), at * roofs.dram)) - 4, "start", "DRAM " + engineering(roofs.dram, "B/s"));
+  const double at = std::max(named_at(intensity, ridge, x.low()), std::min(3 * y.low() / roofs.dram, 0.6 * ridge));   // well above the axis
+  out += label(x.place(at) + 8, y.place(at * roofs.dram) + 13, "start", "DRAM " + engineering(roofs.dram, "B/s"));
   for (const Mark& mark : marks) {
     const double rate = work.operations / (mark.us * 1e-6);
     out += point(x.place(intensity), y.place(rate), mark, time_text(mark.us) + ", " + engineering(rate, "FLOP/s"));

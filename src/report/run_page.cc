@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kforge/figures.h"
 #include "kforge/report.h"
+#include "report/distance.h"
 #include "report/figures.h"
 #include "report/lesson.h"
 #include "report/page_parts.h"
@@ -34,7 +35,7 @@ Html tiles(const RunRecord& run, const Standing& s) {
   Html out;
   if (s.speedup > 0) out += tile(Html::text(gain_text(s.speedup)), Html::raw("faster than the kernel it started from"));
   if (s.winner_us > 0) out += tile(Html::text(time_text(s.winner_us)), Html::text("the winner's time, " + (s.time_source.empty() ? std::string("source unknown") : s.time_source)));
-  if (s.roofline_fraction > 0) out += tile(Html::figures("{:.0f}%", 100 * s.roofline_fraction), Html::text("of the roofline (floor " + time_text(s.work.floor_us) + ", bound by " + bound_text(s.work.bound) + ")"));
+  if (s.roofline_fraction > 0) out += tile(Html::text(gain_text(1 / s.roofline_fraction)), Html::text(distance_text(s).substr(distance_text(s).find("the floor"))));
   if (s.program.stated) out += tile(Html::text(gain_text(s.program.speedup)), Html::raw("for the whole program"));
   const auto accepted = std::count_if(run.tried.begin(), run.tried.end(), [](const TriedCandidate& t) { return t.verdict.status == VerdictStatus::accepted; });
   out += tile(Html::figures("{} of {}", accepted, run.tried.size()), Html::text("candidates accepted, in " + human_seconds(run.seconds)));
@@ -68,7 +69,7 @@ Html plots(const RunRecord& run, const Standing& s) {
 // The fault, its place in the source, and why it costs what it costs here: that is told once a contract (`told`).
 Html fault(const Finding& finding, const std::string& source, const std::optional<hardware::DataSheet>& sheet, std::set<std::string>& told) {
   Html seen = Html::element("code", Html::text(finding.contract)) + Html::raw(" ") + Html::text(finding.message);
-  if (!finding.measured.empty()) seen += Html::text(fmt::format(" Measured {}{}.", finding.measured, finding.required.empty() ? "" : ", required " + finding.required));
+  if (!finding.measured.empty()) seen += Html::text(fmt::format("{} Measured {}{}.", finding.message.ends_with('.') ? "" : ".", finding.measured, finding.required.empty() ? "" : ", required " + finding.required));
   std::string lines;
   for (const NumberedLine& l : lines_around(source, finding.line)) lines += fmt::format("{:>5}  {}\n", l.number, l.text);
   if (!lines.empty()) seen += Html::element("pre", Html::text(lines));

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kforge/report.h"
 #include "report/audit.h"
+#include "report/distance.h"
 #include "report/figures.h"
 #include "report/run_text.h"
 #include "report/story.h"
@@ -63,8 +64,7 @@ std::string audit_text(const Verdict& verdict, const TextOptions& options, const
 
 std::string left_text(const Standing& s, const Painter& paint) {
   std::string out = line(paint, "bound by", s.bottleneck);
-  if (s.roofline_fraction > 0)
-    out += line(paint, "left", fmt::format("{} to the floor of {} (bound by {})", gain_text(1 / s.roofline_fraction), time_text(s.work.floor_us), bound_text(s.work.bound)));
+  if (const std::string distance = distance_text(s); !distance.empty()) out += line(paint, "left", distance);
   if (s.program.stated)
     out += line(paint, "whole", fmt::format("{:.1f}% of the program, which becomes {} faster (at most {})", 100 * s.program.share, gain_text(s.program.speedup),
                                             std::isfinite(s.program.limit) ? gain_text(s.program.limit) : "without limit"));
@@ -90,7 +90,7 @@ std::string cost_text(const RunRecord& run) {
   for (const StageCost& cost : run.costs) compilers += kind_of_stage(cost.stage) == StageKind::compiler ? cost.cpu_s : 0;
   const double other = other_cpu_seconds(run.costs);
   return fmt::format("{:.0f} candidates/min, {:.2f} s of processor time each: compilers {:.0f}%, emulation {:.0f}%, the rest {:.1f}%", 60 * static_cast<double>(judged) / run.seconds,
-                     cpu / static_cast<double>(judged), 100 * compilers / cpu, 100 * (cpu - compilers - other) / cpu, 100 * other / cpu);
+                     cpu / static_cast<double>(judged), 100 * compilers / cpu, 100 * std::max(0.0, cpu - compilers - other) / cpu, 100 * other / cpu);
 }
 
 }  // namespace
@@ -100,11 +100,10 @@ std::string answer_text(const RunRecord& run, const Standing& s, const Painter& 
   std::string out = "\n" + paint(run.goal_met ? Colour::green : run.winner.empty() ? Colour::red : Colour::yellow, printable(run.outcome)) + fmt::format(" {}: {}\n", printable(run.task_name), printable(run.outcome_why));
   if (s.winner) {
     std::string text = fmt::format("{} {}", time_text(s.winner_us), s.time_source);
-    if (s.speedup > 0) text += fmt::format(", {} faster than {}", gain_text(s.speedup), time_text(s.baseline_us));
-    if (s.roofline_fraction > 0) text += fmt::format(", {:.0f}% of the roofline", 100 * s.roofline_fraction);
+    if (s.speedup > 0) text += fmt::format(", {} {} {}", gain_text(s.speedup), s.speedup >= 1 ? "faster than" : "the speed of", time_text(s.baseline_us));
     out += line(paint, "winner", fmt::format("{} ({})", move_title(s.winner->candidate), short_id(run.winner))) + line(paint, "time", text);
   }
-  if (!s.start_fault.empty()) out += line(paint, "start", fmt::format("{} is wrong: {}", move_title(s.baseline->candidate), s.start_fault));
+  if (!s.start_fault.empty()) out += line(paint, "start", fmt::format("{} is wrong: {}", move_title(s.baseline->candidate), printable(s.start_fault)));
   out += left_text(s, paint);
   out += line(paint, "cost", cost_text(run));
   return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));

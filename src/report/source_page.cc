@@ -30,14 +30,6 @@ std::vector<std::size_t> shown_lines(std::size_t count, const std::set<std::uint
   return {shown.begin(), shown.end()};
 }
 
-// The columns that have something to say of this source: their places in line_columns().
-std::vector<std::size_t> columns_of(const SourceFigures& figures) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < line_columns().size(); ++i)
-    if (std::any_of(figures.lines.begin(), figures.lines.end(), [&](const auto& line) { return !line_columns()[i].text(line.second, figures.all).empty(); })) out.push_back(i);
-  return out;
-}
-
 // Behind the code in the text: a wide screen has them before it, a narrow one below it (page_style.cc), each with its name.
 Html figure_cells(const std::vector<std::size_t>& columns, const SourceFigures& figures, std::uint32_t number) {
   if (columns.empty()) return {};
@@ -74,7 +66,7 @@ Html annotated_source(std::string_view source, const std::vector<Finding>& findi
     if (f.line > 0) by_line.emplace(f.line, &f), worth_showing.insert(f.line);
   for (const auto& [line, metrics] : figures.lines) worth_showing.insert(line);
   const auto lines = split_lines(source);
-  const auto columns = columns_of(figures);
+  const auto columns = telling_columns(figures);
   Html out = heads(columns);
   std::size_t expected = 0;
   for (const std::size_t i : shown_lines(lines.size(), worth_showing)) {

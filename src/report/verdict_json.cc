@@ -21,7 +21,7 @@ Json json(const RungReport& rung) {
 Json json(const TensorReport& t) {
   return {{"name", t.name}, {"max_abs", number(t.max_abs)}, {"max_rel", number(t.max_rel)}, {"mae", number(t.mae)},
           {"rmse", number(t.rmse)}, {"rel_l2", number(t.rel_l2)}, {"psnr_db", number(t.psnr_db)}, {"cosine", number(t.cosine)},
-          {"elements", t.elements}, {"mismatched", t.mismatched}, {"worst_index", t.worst_index}};
+          {"elements", t.elements}, {"mismatched", t.mismatched}, {"undecided", t.undecided}, {"worst_index", t.worst_index}};
 }
 
 Json json(const CaseReport& c) {

@@ -55,6 +55,7 @@ void read_into(JsonReader& reader, TensorReport& t) {
   reader.read("cosine", t.cosine);
   reader.read("elements", t.elements);
   reader.read("mismatched", t.mismatched);
+  reader.read("undecided", t.undecided);
   reader.read("worst_index", t.worst_index);
 }
 

@@ -57,8 +57,9 @@ std::string cases_text(const Verdict& v, const TextOptions& options, const Paint
     text += fmt::format("  {} {} {}\n", paint(colour_of(c.status), fmt::format("{:<8}", name(c.status))), printable(size_text(c)), printable(c.why));
     for (const TensorReport& t : c.tensors)
       if (t.mismatched > 0 || options.all_cases)
-        text += fmt::format("           {}: {} of {} elements wrong, max abs {:.3g}, max rel {:.3g}, rel L2 {:.3g}, first worst at {}\n", printable(t.name),
-                            t.mismatched, t.elements, t.max_abs, t.max_rel, t.rel_l2, t.worst_index);
+        text += fmt::format("           {}: {} of {} elements wrong, max abs {:.3g}, max rel {:.3g}, rel L2 {:.3g}, first worst at {}{}\n", printable(t.name),
+                            t.mismatched, t.elements, t.max_abs, t.max_rel, t.rel_l2, t.worst_index,
+                            t.undecided > 0 ? fmt::format("; {} hang on the inputs' last bits and were not compared", t.undecided) : "");
   }
   if (shown > 12 && !options.all_cases) text += fmt::format("  ... and {} more (--json shows all)\n", shown - 12);
   return text;

@@ -90,6 +90,8 @@ constexpr std::array<std::pair<std::string_view, std::optional<Generator> (*)(co
 
 }  // namespace
 
+bool is_adversarial(std::string_view values) { return std::find(kAdversarialKinds.begin(), kAdversarialKinds.end(), values) != kAdversarialKinds.end(); }
+
 std::optional<Generator> adversarial(std::string_view kind, const Values& values, const std::vector<double>& arguments, Dtype dtype) {
   if (!is_drawn(values) || dtype == Dtype::boolean) return std::nullopt;
   Declared declared{declared_range(values, arguments, dtype), values.kind != "normal", 0, 1, dtype};

@@ -15,6 +15,7 @@
 namespace kforge::task {
 
 inline constexpr std::array<std::string_view, 7> kAdversarialKinds{"zeros", "denormals", "large", "mixed_signs", "repeated_integers", "negative", "positive"};
+bool is_adversarial(std::string_view values);
 
 // The value at an element index.
 using Generator = std::function<double(const CounterRandom&, std::uint64_t)>;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,11 @@ struct CaseOptions {
   bool with_measure = true;
   // Extents that one block covers, by size name, when known: adds tile - 1, tile, tile + 1 and one and a half of that size.
   std::map<std::string, std::vector<std::int64_t>> tile_sizes = {};
-  // Not 0: inputs are drawn from it, too, so that a candidate that knows `seed` cannot know them.
+  // Not 0: inputs are drawn from it, too, and two sizes up to the measured ones, so that a candidate that knows `seed` cannot know them.
   std::uint64_t fresh_seed = 0;
 };
 
-// In order: verify sizes, built-in sizes, adversarial values, repeated calls, measure sizes. Sizes that `where` excludes
+// In order: verify sizes, built-in sizes, adversarial values, repeated calls, drawn sizes, measure sizes. Sizes that `where` excludes
 // are not there; duplicates are removed. Errors: bad_input when no size is left.
 Expected<std::vector<Case>> make_cases(const Task& task, const CaseOptions& options);
 

@@ -210,27 +210,36 @@ std::vector<Expression::Part> Expression::parts() const {
   return out;
 }
 
-Expected<std::int64_t> Expression::value(const Sizes& sizes) const {
-  return node_value(static_cast<int>(nodes_.size()) - 1, sizes);
-}
-
 // Recursion is bounded by the length of the text (kMaxLength).
-Expected<std::int64_t> Expression::node_value(int index, const Sizes& sizes) const {
+template <class Named>
+Expected<std::int64_t> Expression::node_value(int index, const Named& named) const {
   const auto& node = nodes_[static_cast<std::size_t>(index)];
   if (node.op == Op::number) return node.number;
-  if (node.op == Op::name) {
+  if (node.op == Op::name) return named(node);
+  auto left = node_value(node.left, named);
+  if (!left || node.right < 0) return left ? combine(node, *left, 0) : left;
+  if (node.op == Op::logical_and && *left == 0) return 0;
+  if (node.op == Op::logical_or && *left != 0) return 1;
+  auto right = node_value(node.right, named);
+  return right ? combine(node, *left, *right) : right;
+}
+
+Expected<std::int64_t> Expression::value(const Sizes& sizes) const {
+  return node_value(static_cast<int>(nodes_.size()) - 1, [&](const Node& node) -> Expected<std::int64_t> {
     const auto& name = names_[static_cast<std::size_t>(node.left)];
     if (const auto found = sizes.find(name); found != sizes.end()) return found->second;
     std::vector<std::string_view> known;
     for (const auto& [size, unused] : sizes) known.push_back(size);
     return wrong(text_, node.column, fmt::format("no size '{}'", name), suggestion(name, known));
-  }
-  auto left = node_value(node.left, sizes);
-  if (!left || node.right < 0) return left ? combine(node, *left, 0) : left;
-  if (node.op == Op::logical_and && *left == 0) return 0;
-  if (node.op == Op::logical_or && *left != 0) return 1;
-  auto right = node_value(node.right, sizes);
-  return right ? combine(node, *left, *right) : right;
+  });
+}
+
+Expected<std::int64_t> Expression::value_of(std::span<const std::optional<std::int64_t>> numbers) const {
+  return node_value(static_cast<int>(nodes_.size()) - 1, [&](const Node& node) -> Expected<std::int64_t> {
+    const auto name = static_cast<std::size_t>(node.left);
+    if (numbers[name]) return *numbers[name];
+    return wrong(text_, node.column, fmt::format("no size '{}'", names_[name]), {});
+  });
 }
 
 Expected<std::int64_t> Expression::combine(const Node& node, std::int64_t a, std::int64_t b) const {

@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,8 @@ class Expression {
 
   // The integer, of any sign; 0 or 1 for a condition. Errors: bad_input as evaluate(), negative results allowed.
   Expected<std::int64_t> value(const Sizes& sizes) const;
+  // The same of numbers in the order of names(), some of which may be unknown: for whoever asks often.
+  Expected<std::int64_t> value_of(std::span<const std::optional<std::int64_t>> numbers) const;
 
   // Names in order of first appearance, each once.
   const std::vector<std::string>& names() const { return names_; }
@@ -53,7 +57,8 @@ class Expression {
     int column = 0;              // of the operator or operand, from 1
   };
   static bool is_truth(Op op);
-  Expected<std::int64_t> node_value(int index, const Sizes& sizes) const;
+  template <class Named>   // Named: what a name's node stands for
+  Expected<std::int64_t> node_value(int index, const Named& named) const;
   Expected<std::int64_t> combine(const Node& node, std::int64_t a, std::int64_t b) const;
 
   std::string text_;

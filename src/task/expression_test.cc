@@ -54,5 +54,17 @@ TEST(Expression, EveryOverflowIsAnError) {
   EXPECT_FALSE(evaluate("row", kSizes));
 }
 
+TEST(Expression, NumbersInTheOrderOfTheNames) {
+  const auto condition = Expression::parse_condition("b == 1 || a % b == 0");
+  ASSERT_TRUE(condition);
+  ASSERT_EQ(condition->names(), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(condition->value_of(std::vector<std::optional<std::int64_t>>{4, 8}).value_or(-1), 1);
+  EXPECT_EQ(condition->value_of(std::vector<std::optional<std::int64_t>>{4, 9}).value_or(-1), 0);
+  EXPECT_EQ(condition->value_of(std::vector<std::optional<std::int64_t>>{1, std::nullopt}).value_or(-1), 1) << "what need not be known may be unknown";
+  const auto unknown = condition->value_of(std::vector<std::optional<std::int64_t>>{4, std::nullopt});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().where.column, 11);
+}
+
 }  // namespace
 }  // namespace kforge::task

@@ -76,7 +76,9 @@ class Lexer {
       at_ += symbol.size();
       return word;
     }
-    return wrong_formula(word.place, fmt::format("unexpected '{}'", printable(text_.substr(at_, 1))), "see docs/task-file.md, Formulas");
+    std::size_t bytes = 1;   // of a character in UTF-8
+    while (bytes < 4 && at_ + bytes < text_.size() && (static_cast<unsigned char>(text_[at_ + bytes]) & 0xc0) == 0x80) ++bytes;
+    return wrong_formula(word.place, fmt::format("unexpected '{}'", printable(text_.substr(at_, bytes))), "see docs/task-file.md, Formulas");
   }
 
   Expected<Word> name(Word word) {

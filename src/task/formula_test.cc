@@ -63,6 +63,7 @@ TEST(Formula, RefusalsNameThePlaceAndWhatWasExpected) {
       {"y", "y = 0 < x < 1", 1, 11, "comparisons do not chain"},
       {"y", "y = x @ x", 1, 7, "'cols' is not 'rows'"},
       {"y", "y = x $ 2", 1, 7, "unexpected '$'"},
+      {"y", "y = \u03b1 * x", 1, 5, "unexpected '\u03b1'"},
       {"y", "y = (x", 1, 7, "')' is expected"},
       {"y", "y = 3x", 1, 6, "after a number"},
       {"y", "y = x y", 1, 7, "unexpected 'y'"},

@@ -5,8 +5,11 @@
 // next extent up to 64 above is tried ("cols % 4 == 0": 36 in place of 33), with other bases for the rest (64, 32, ... and at
 // last the measured ones, if the tensors stay small), so that a constrained task keeps its boundaries. A size that
 // no such step reaches is left out.
+//
+// Between the boundaries, and beyond them, two sizes are drawn with the fresh seed: no candidate knows them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -32,6 +35,10 @@ constexpr std::uint32_t kRepeats = 5, kMostPairs = 8;
 // Adversarial values want one long dimension: only there does a thread meet two elements, a counter of 8 bits its end, a sum its cancellation.
 constexpr std::array<std::int64_t, 5> kLongExtents{65537, 16411, 4099, 1057, 257};
 constexpr std::int64_t kLongElements = 1 << 18;           // of all tensors
+
+constexpr std::size_t kDrawn = 2;                         // sizes
+constexpr std::int64_t kDrawnAbove = 128, kDrawnElements = 1 << 17;   // of the first one, as far as the measured sizes allow; of all tensors
+constexpr std::uint64_t kDrawAttempts = 64, kOfOneGrain = 8;
 
 }  // namespace
 
@@ -69,12 +76,15 @@ class CaseMaker {
       }
     if (base) add_pairs(*base);
     if (base) add(*base, "declared", kRepeats);
+    if (options_.fresh_seed != 0) add_drawn();
     if (options_.with_measure)
       for (const auto& sizes : task_.measure) add_measure(sizes);
     return std::move(cases_);
   }
 
  private:
+  enum class Free : std::uint8_t { all, equal, one };   // of drawn sizes: each on its own, one extent for all, the others as measured
+
   std::vector<std::int64_t> special_extents(const std::string& name) const {
     std::vector<std::int64_t> extents(kSpecialExtents.begin(), kSpecialExtents.end());
     const auto tiles = options_.tile_sizes.find(name);
@@ -183,6 +193,55 @@ class CaseMaker {
       add(sizes, kind, 2 * pairs);
       if (cases_.size() > before) cases_.back().seed &= ~std::uint64_t{1};
     }
+  }
+
+  // The first is odd in all dimensions and above the boundaries. Where `where` or the elements forbid what is drawn, equal extents, all but one as measured, and
+  // coarser multiples are tried.
+  void add_drawn() {
+    const CounterRandom random(options_.fresh_seed);
+    for (std::uint64_t attempt = 0, found = 0; attempt < kDrawAttempts && found < kDrawn; ++attempt) {
+      const Sizes sizes = drawn(random.stream(attempt), found == 0, std::int64_t{1} << attempt / kOfOneGrain, static_cast<Free>(attempt / 2 % 3));
+      if (!usable(sizes, kDrawnElements)) continue;
+      const std::size_t before = cases_.size();
+      add(sizes, "declared");
+      found += cases_.size() - before;
+    }
+  }
+
+  // Extents up to the measured ones: uniform above the boundaries, else with a uniform logarithm; with a `grain` of 1 odd, else multiples of it.
+  Sizes drawn(const CounterRandom& random, bool above, std::int64_t grain, Free free) const {
+    const auto highest = [&](const std::string& name) { return largest_.contains(name) ? largest_.at(name) : kBase; };
+    const auto rounded = [&](std::int64_t extent) { return std::max<std::int64_t>(grain == 1 ? extent - 1 + extent % 2 : extent / grain * grain, 1); };
+    std::int64_t common = std::numeric_limits<std::int64_t>::max();
+    for (const auto& name : names_) common = std::min(common, highest(name));
+    Sizes sizes;
+    std::vector<std::string> drawn_names;
+    const std::size_t only = free == Free::one && !names_.empty() ? random.below(names_.size(), names_.size()) : 0;
+    for (std::size_t k = 0; k < names_.size(); ++k) {
+      const auto& name = names_[k];
+      if (free == Free::one && k != only && !task_.measure.empty() && task_.measure.front().contains(name)) {
+        sizes[name] = task_.measure.front().at(name);
+        continue;
+      }
+      drawn_names.push_back(name);
+      const std::int64_t most = free == Free::equal ? common : highest(name), least = std::min(kDrawnAbove + 1, most);
+      const double unit = random.unit(free == Free::equal ? 0 : k);
+      sizes[name] = rounded(above ? least + std::llround(unit * static_cast<double>(most - least)) : std::llround(std::pow(static_cast<double>(most), unit)));
+    }
+    return shrunk(std::move(sizes), drawn_names, rounded);
+  }
+
+  // The longest of `names` are shortened until the tensors are small; what `rounded` leaves as it is ends it.
+  template <class Rounded>
+  Sizes shrunk(Sizes sizes, const std::vector<std::string>& names, Rounded rounded) const {
+    const auto smaller = [&](const std::string& a, const std::string& b) { return sizes.at(a) < sizes.at(b); };
+    while (!names.empty() && total_elements(task_, sizes).value_or(0) > kDrawnElements) {
+      const std::int64_t largest = sizes.at(*std::max_element(names.begin(), names.end(), smaller)), next = rounded(largest * 5 / 8);
+      if (next >= largest) break;
+      for (const auto& name : names)
+        if (sizes.at(name) == largest) sizes.at(name) = next;
+    }
+    return sizes;
   }
 
   // A measured size that was tried already is tried once: that case is the measured one.

@@ -38,11 +38,40 @@ TEST(Cases, EachDimensionTakesEachSpecialExtent) {
 
 TEST(Cases, AFreshSeedChangesTheInputsOfAll) {
   const auto usual = cases_of(softmax()), fresh = cases_of(softmax(), {.fresh_seed = 77}), again = cases_of(softmax(), {.fresh_seed = 77});
-  ASSERT_EQ(usual.size(), fresh.size());
-  for (std::size_t i = 0; i < usual.size(); ++i) {
+  ASSERT_EQ(usual.size() + 2, fresh.size());
+  for (std::size_t i = 0; i + 1 < usual.size(); ++i) {
     EXPECT_NE(usual[i].seed, fresh[i].seed) << usual[i].label;
     EXPECT_EQ(fresh[i].seed, again[i].seed);
+    EXPECT_EQ(fresh[i].sizes, usual[i].sizes);
   }
+}
+
+// A candidate may be right at every boundary that it knows.
+TEST(Cases, TwoSizesAreDrawnFromTheFreshSeed) {
+  auto task = softmax();
+  task.measure = {{{"rows", 4096}, {"cols", 1000}}};
+  std::set<Sizes> seen;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const auto cases = cases_of(task, {.fresh_seed = seed});
+    const Case &first = cases[cases.size() - 3], &second = cases[cases.size() - 2];
+    for (const auto& [name, extent] : first.sizes) {
+      EXPECT_EQ(extent % 2, 1) << first.label;
+      EXPECT_GT(extent, 128) << first.label;
+    }
+    for (const Case* one : {&first, &second}) {
+      EXPECT_EQ(one->values, "declared");
+      EXPECT_LE(total_elements(task, one->sizes).value_or(1 << 30), 1 << 17) << one->label;
+      EXPECT_LE(one->sizes.at("cols"), 1000);
+      seen.insert(one->sizes);
+    }
+  }
+  EXPECT_GT(seen.size(), 95u);
+  task.where = {"cols % 64 == 0 && rows == cols"};
+  const auto tied = cases_of(task, {.fresh_seed = 5});
+  EXPECT_EQ(tied.size(), cases_of(task).size() + 2);
+  task.where = {"cols == 1000"};
+  task.verify.clear();
+  EXPECT_EQ(extents(cases_of(task, {.fresh_seed = 5}), "cols"), std::set<std::int64_t>{1000});
 }
 
 TEST(Cases, AreFewDistinctAndInOrder) {

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
@@ -21,6 +23,13 @@
 
 namespace kforge::task {
 namespace {
+
+bool is_row_major(const TensorLayout& layout) {
+  std::int64_t expected = 1;
+  for (std::size_t i = layout.shape.size(); i-- > 0; expected *= layout.shape[i])
+    if (layout.shape[i] != 1 && layout.strides[i] != expected) return false;
+  return true;
+}
 
 // Writes elements [first, last) of a contiguous run whose values `value(index)` gives.
 template <class Value>
@@ -36,14 +45,38 @@ void store_run(Dtype dtype, std::byte* at, std::uint64_t first, std::uint64_t la
   for (auto i = first; i < last; ++i, at += bytes) store_element(dtype, at, value(i));
 }
 
+// Values that a run of indices is drawn for at once: `draw(first, numbers)` draws, `value(number)` makes a value of each.
+template <class Draw, class Value>
+struct Drawn {
+  Draw draw;
+  Value value;
+  double operator()(std::uint64_t i) const {
+    double number = 0;
+    draw(i, std::span(&number, 1));
+    return value(number);
+  }
+};
+template <class Draw, class Value>
+Drawn(Draw, Value) -> Drawn<Draw, Value>;
+
+template <class Draw, class Value>
+void store_run(Dtype dtype, std::byte* at, std::uint64_t first, std::uint64_t last, const Drawn<Draw, Value>& values) {
+  std::array<double, 1024> numbers{};
+  for (auto start = first; start < last; start += numbers.size()) {
+    const auto count = std::min<std::uint64_t>(numbers.size(), last - start);
+    values.draw(start, std::span(numbers.data(), count));
+    store_run(dtype, at + (start - first) * size_bytes(dtype), 0, count, [&](std::uint64_t i) { return values.value(numbers[i]); });
+  }
+}
+
 class Filler {
  public:
-  Filler(const Tensor& tensor, const TensorLayout& layout, std::vector<std::byte>& out) : dtype_(tensor.dtype), layout_(layout), out_(out) {}
+  Filler(const Tensor& tensor, const TensorLayout& layout, std::span<std::byte> out) : dtype_(tensor.dtype), layout_(layout), out_(out) {}
 
   template <class Value>
   void fill(const Value& value) {
     const auto count = static_cast<std::uint64_t>(layout_.elements);
-    if (!row_major()) return fill_strided(value);
+    if (!is_row_major(layout_)) return fill_strided(value);
     const std::uint64_t threads = count < (1u << 20) ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
     std::vector<std::thread> helpers;
     for (std::uint64_t t = 1; t < threads; ++t)
@@ -53,13 +86,6 @@ class Filler {
   }
 
  private:
-  bool row_major() const {
-    std::int64_t expected = 1;
-    for (std::size_t i = layout_.shape.size(); i-- > 0; expected *= layout_.shape[i])
-      if (layout_.shape[i] != 1 && layout_.strides[i] != expected) return false;
-    return true;
-  }
-
   template <class Value>
   void run(std::uint64_t first, std::uint64_t last, const Value& value) {
     store_run(dtype_, out_.data() + first * size_bytes(dtype_), first, last, value);
@@ -81,7 +107,7 @@ class Filler {
 
   Dtype dtype_;
   const TensorLayout& layout_;
-  std::vector<std::byte>& out_;
+  std::span<std::byte> out_;
 };
 
 std::uint64_t last_axis(const TensorLayout& layout) { return layout.shape.empty() ? 1 : static_cast<std::uint64_t>(layout.shape.back()); }
@@ -117,11 +143,11 @@ Expected<void> fill_declared(const Tensor& tensor, const std::vector<double>& a,
   const auto& kind = tensor.values.kind;
   const auto n = last_axis(layout);
   if (kind == "normal") {
-    filler.fill([&](std::uint64_t i) { return a[0] + a[1] * normal(random, i); });
+    filler.fill(Drawn{[&](std::uint64_t first, std::span<double> out) { normals(random, first, out); }, [mean = a[0], deviation = a[1]](double x) { return mean + deviation * x; }});
   } else if (kind == "uniform") {
     const double low = a[0], width = a[1] - a[0];
     const auto ends = representable_range(tensor, a);
-    filler.fill([&](std::uint64_t i) { return std::clamp(low + width * random.unit(i), ends.lowest, ends.highest); });
+    filler.fill(Drawn{[&](std::uint64_t first, std::span<double> out) { units(random, first, out); }, [=](double x) { return std::clamp(low + width * x, ends.lowest, ends.highest); }});
   } else if (kind == "integers") {
     const auto count = static_cast<std::uint64_t>(std::min(a[1] - a[0], 0x1p63)) + 1;
     filler.fill([&](std::uint64_t i) { return a[0] + static_cast<double>(random.below(i, count)); });
@@ -147,12 +173,10 @@ std::uint64_t machine_memory_bytes() {
 
 }  // namespace
 
-Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tensor, const Sizes& sizes, std::string_view values,
-                                            std::uint64_t seed) {
+Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tensor, const Sizes& sizes, std::string_view values, std::uint64_t seed) {
   if (tensor.role == Role::out) return fail(ErrorCode::bad_input, fmt::format("'{}' is an output and has no input values", tensor.name));
   const bool paired = values.starts_with(kLowBits), declared = values == "declared" || paired;
-  if (!declared && std::find(kAdversarialKinds.begin(), kAdversarialKinds.end(), values) == kAdversarialKinds.end())
-    return fail(ErrorCode::bad_input, fmt::format("no kind of values '{}'", values));
+  if (!declared && !is_adversarial(values)) return fail(ErrorCode::bad_input, fmt::format("no kind of values '{}'", values));
   const auto placed = layout(tensor, sizes);
   if (!placed) return Unexpected(placed.error());
   const auto arguments = arguments_at(tensor.values, sizes);
@@ -160,7 +184,7 @@ Expected<std::vector<std::byte>> make_input(const Task& task, const Tensor& tens
   if (placed->bytes > machine_memory_bytes())
     return fail(ErrorCode::limit, fmt::format("tensor '{}' has {} bytes, more than this machine's memory", tensor.name, placed->bytes), {},
                 "use smaller sizes");
-  std::vector<std::byte> out(placed->bytes, std::byte{0xff});
+  std::vector<std::byte> out(placed->bytes, is_row_major(*placed) ? std::byte{} : std::byte{0xff});
   if (placed->elements == 0) return out;
   const auto random_of = [&](std::uint64_t from) { return CounterRandom(mix64(from) ^ hash_text(task.name) ^ mix64(hash_text(tensor.name)) ^ mix64(hash_text(values) + 1)); };
   const CounterRandom random = random_of(paired ? seed / 2 : seed);

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "task/random_avx2.h"
+
 namespace kforge::task {
 namespace {
 
@@ -49,6 +51,11 @@ double slow_normal(const Ziggurat& z, const CounterRandom& random, std::uint64_t
   }
 }
 
+bool has_avx2() {
+  static const bool found = __builtin_cpu_supports("avx2");
+  return found;
+}
+
 }  // namespace
 
 double normal(const CounterRandom& random, std::uint64_t index) {
@@ -58,6 +65,23 @@ double normal(const CounterRandom& random, std::uint64_t index) {
   const double x = static_cast<double>(bits >> 11) * 0x1p-53 * z.x[layer];
   if (x < z.x[layer + 1]) return (bits & kLayers) != 0 ? -x : x;
   return slow_normal(z, random.stream(index), bits);
+}
+
+void units(const CounterRandom& random, std::uint64_t first, std::span<double> out, bool wide) {
+  std::size_t i = wide && has_avx2() ? units_avx2(random.key(), first, out.size(), out.data()) : 0;
+  for (; i < out.size(); ++i) out[i] = random.unit(first + i);
+}
+
+void normals(const CounterRandom& random, std::uint64_t first, std::span<double> out, bool wide) {
+  static const Ziggurat& z = ziggurat();
+  std::size_t done = 0;
+  while (wide && has_avx2() && done + kWideRun <= out.size()) {
+    std::array<std::uint32_t, kWideRun> slow{};
+    const std::size_t count = normals_avx2(random.key(), first + done, z.x.data(), out.data() + done, slow.data());
+    for (std::size_t k = 0; k < count; ++k) out[done + slow[k]] = normal(random, first + done + slow[k]);
+    done += kWideRun;
+  }
+  for (; done < out.size(); ++done) out[done] = normal(random, first + done);
 }
 
 }  // namespace kforge::task

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace kforge::task {
@@ -21,6 +22,7 @@ class CounterRandom {
   explicit constexpr CounterRandom(std::uint64_t key) : key_(mix64(key + 0x9e3779b97f4a7c15u)) {}
 
   constexpr std::uint64_t bits(std::uint64_t index) const { return mix64(key_ + (index + 1) * 0x9e3779b97f4a7c15u); }
+  constexpr std::uint64_t key() const { return key_; }
   // Further numbers of one index: a stream of its own.
   constexpr CounterRandom stream(std::uint64_t index) const { return CounterRandom(bits(index)); }
 
@@ -37,6 +39,10 @@ class CounterRandom {
 
 // Mean 0, standard deviation 1.
 double normal(const CounterRandom& random, std::uint64_t index);
+
+// unit() and normal() of `first` and the indices after it, the same numbers to the last bit; four at once where the processor has AVX2 and `wide` is true.
+void units(const CounterRandom& random, std::uint64_t first, std::span<double> out, bool wide = true);
+void normals(const CounterRandom& random, std::uint64_t first, std::span<double> out, bool wide = true);
 
 // FNV-1a, for keys from names.
 constexpr std::uint64_t hash_text(std::string_view text) {

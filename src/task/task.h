@@ -88,6 +88,9 @@ struct Task {
 Expected<Task> read_task(const std::string& path);
 Expected<Task> parse_task(std::string_view text, const std::string& path);
 
+// Of the arithmetic that an output is agreed to be computed in: f32 unless stated (contracts.md), except that a double precision output asks for no less than its own.
+inline Dtype accumulate_type(const Task& task, const Tensor& output) { return task.numerics.accumulate.value_or(output.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32); }
+
 // Value of an expression. Errors: bad_input (unknown name, division by zero, overflow, negative extent).
 Expected<std::int64_t> evaluate(std::string_view expression, const Sizes& sizes);
 

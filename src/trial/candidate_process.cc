@@ -1,6 +1,9 @@
 #include "trial/candidate_process.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +18,15 @@ using evidence::Ending;
 void note_change(const std::string& name, CallEvidence& out) {
   auto& names = out.log.changed_inputs;
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// Has the system enter the pages of a range into this process's table at once, where each would cost a fault. What it refuses is left to the faults.
+void map_pages(const std::byte* data, std::uint64_t bytes, int how) {
+  constexpr std::uintptr_t kPage = 4096;
+  constexpr std::uint64_t kWorthwhile = 8 * kPage;
+  if (bytes < kWorthwhile) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data) / kPage * kPage, end = (reinterpret_cast<std::uintptr_t>(data) + bytes + kPage - 1) / kPage * kPage;
+  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, how));
 }
 
 Answer faulty(const ProcessFault& fault) {
@@ -75,6 +87,7 @@ void place_inputs(const CaseLayout& layout, const std::vector<SharedBytes>& inpu
   for (const TensorPlace& place : layout.places) {
     if (!place.has_input()) continue;
     const SharedBytes& input = inputs[next_input++];
+    map_pages(arena + place.in, place.bytes, MADV_POPULATE_WRITE);
     std::memcpy(arena + place.in, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
   }
 }
@@ -99,6 +112,7 @@ void read_tensors(const CaseLayout& layout, const std::byte* arena, Prepared& pr
   std::size_t next_input = 0, next_output = 0;
   for (const TensorPlace& place : layout.places) {
     const std::byte* back = arena + place.out;
+    if (place.has_output() || out.completed) map_pages(back, place.bytes, MADV_POPULATE_READ);
     if (place.has_input()) {
       const SharedBytes& input = prepared.inputs[next_input++];
       if (!place.has_output() && out.completed && std::memcmp(back, input.data(), place.bytes) != 0) note_change(place.tensor->name, out);

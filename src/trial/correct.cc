@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "task/adversarial.h"
 #include "trial/candidate_process.h"
 #include "trial/case_rung.h"
 #include "trial/memory_need.h"
@@ -42,13 +43,13 @@ class GpuRun {
   Expected<void> run_jobs(const std::vector<Job>& jobs) {
     if (jobs.empty()) return {};
     if (auto fits = check_memory(task_, jobs, RunKind::on_gpu, 0); !fits) return fits;
-    References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
+    references_.emplace(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (outcome_.stopped()) {
         skip(job, outcome_.stopped_why());
         continue;
       }
-      Prepared prepared = references.next();
+      Prepared prepared = references_->next();
       if (prepared.error) return Unexpected(std::move(*prepared.error));
       if (prepared.dropped) continue;
       if (request_.progress) request_.progress(fmt::format("correct {}{}", job.run.label, job.run.calls > 1 ? fmt::format(" call {} of {}", job.call + 1, job.run.calls) : ""));
@@ -80,9 +81,21 @@ class GpuRun {
       note_gpu_error(out);
       if (out.log.ending != Ending::finished || !out.skipped.empty()) process_.renew();   // the error sticks to the context
     }
+    if (auto well = look_after(out); !well) return well;
     out.inputs = std::move(prepared.inputs);
     report(std::move(out));
     return {};
+  }
+
+  // The device was this candidate's alone: what the driver logs is its doing.
+  Expected<void> look_after(CallEvidence& call) {
+    const bool trapped = call.log.ending == Ending::trap;
+    if (!options_.watch || (call.fault.contract.empty() && !trapped && call.skipped.empty())) return {};
+    const std::string logged = options_.watch->take(true);
+    if (trapped) call.log.ending_detail += logged;
+    else if (!call.fault.contract.empty()) call.fault.message += logged;
+    else call.skipped += logged;
+    return options_.watch->well();
   }
 
   // The first context could be made: what the candidate did since is why none can any more.
@@ -98,6 +111,7 @@ class GpuRun {
     else if (!call.skipped.empty()) outcome_.fail(call.run, call.skipped, false, RungStatus::unknown);
     else if (call.log.ending == Ending::trap) outcome_.fail(call.run, call.log.ending_detail, false);
     else if (call.log.returned != 0) outcome_.fail(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    if (references_ && task::is_adversarial(call.run.values)) call.moves = [&] { return references_->moves({call.run, call.call}, call.inputs, references_in(call)); };
     on_call_(call);
   }
 
@@ -117,6 +131,7 @@ class GpuRun {
   CandidateProcess process_;
   CaseRung outcome_;
   std::uint64_t serial_ = 0, calls_ = 0;
+  std::optional<References> references_;   // of the jobs that run
 };
 
 }  // namespace

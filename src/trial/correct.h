@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trial/gpu_watch.h"
 #include "trial/references.h"
 #include "trial/trial.h"
 
@@ -15,9 +16,11 @@ struct CorrectOptions {
   WorkerOptions candidate, reference;
   std::vector<task::Case> cases;
   bool skip_measure = false;       // the rung time verifies them
+  GpuWatch* watch = nullptr;       // of the device; may be null
 };
 
-// Errors: the GPU cannot be used at all, or the task's reference is wrong; never what the candidate did.
+// A fault has the driver's word for it beside it (Xid). Errors: the GPU cannot be used at all, or is not well after a fault, or the task's reference is wrong; never
+// what the candidate did.
 Expected<Rung> correct_on_gpu(const TrialRequest& request, const CorrectOptions& options, const std::function<void(const CallEvidence&)>& on_call);
 
 // An error by which a GPU says that it is broken or lost: no candidate's doing, and no answer about one.

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "evidence/unsupported.h"
+#include "task/adversarial.h"
 #include "trial/candidate_process.h"
 #include "trial/case_rung.h"
 #include "trial/memory_need.h"
@@ -76,13 +77,13 @@ class Emulation {
 
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
-    References references(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
+    references_.emplace(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (outcome_.stopped()) {   // nobody waits for references that nobody compares
         skip(job, outcome_.stopped_why());
         continue;
       }
-      Prepared prepared = references.next();
+      Prepared prepared = references_->next();
       if (prepared.error) return Unexpected(std::move(*prepared.error));
       if (!prepared.unanswered.empty()) {   // what nobody can compare proves nothing
         skip(job, prepared.unanswered);
@@ -267,6 +268,7 @@ class Emulation {
     else if (call.log.ending == Ending::hang || call.log.ending == Ending::limit) outcome_.fail(call.run, call.log.ending_detail, true);
     else if (call.log.ending == Ending::trap) outcome_.fail(call.run, call.log.ending_detail, false);
     else if (call.skipped.empty() && call.log.returned != 0) outcome_.fail(call.run, fmt::format("the launcher returned error {}", call.log.returned), false);
+    if (references_ && task::is_adversarial(call.run.values)) call.moves = [&] { return references_->moves({call.run, call.call}, call.inputs, references_in(call)); };
     on_call_(call);
   }
 
@@ -291,6 +293,7 @@ class Emulation {
   std::map<std::string, std::set<std::int64_t>> tiles_;   // by size name
   std::uint64_t serial_ = 0, calls_ = 0;
   bool new_addresses_ = false;
+  std::optional<References> references_;                  // of the jobs that run
 };
 
 }  // namespace

@@ -16,14 +16,15 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "gpu/statistics.h"
+#include "trial/sample_blocks.h"
 
 namespace kforge::trial {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostLine = 1 << 20;
-constexpr double kStartSeconds = 60, kBlockLimit = 20, kBlockUs = 20'000;
-constexpr std::size_t kFewestSamples = 30, kMostSamples = 4000, kFewestInBlock = 5, kMostInBlock = 50, kWarmUpBlocks = 10;
+constexpr double kStartSeconds = 60, kBlockLimit = 20;
+constexpr std::size_t kWarmUpBlocks = 40;
 
 }  // namespace
 
@@ -101,7 +102,7 @@ void OutsideLoop::warm_up() {
     failure_ = to_string(first.error());
     return;
   }
-  block_size_ = std::clamp(static_cast<std::size_t>(kBlockUs / std::max(1.0, gpu::median(*first))), kFewestInBlock, kMostInBlock);
+  block_size_ = calls_in_block(gpu::median(*first));
   for (std::size_t i = 0; i < kWarmUpBlocks && !failed(); ++i) sample_block();
   us_.clear();
 }
@@ -112,7 +113,7 @@ void OutsideLoop::sample_block() {
   else failure_ = to_string(times.error());
 }
 
-bool OutsideLoop::known(double interval) const { return us_.size() >= kMostSamples || (us_.size() >= kFewestSamples && gpu::median_interval(us_) <= interval); }
+bool OutsideLoop::known(double interval) const { return median_is_known(us_, interval); }
 
 Timing OutsideLoop::finish() const {
   Timing out;

@@ -21,6 +21,8 @@ struct Job {
   task::Case run;              // .seed is that of the call
   std::uint32_t call = 0;
 };
+// The references that came with a call, in the order of its outputs.
+std::vector<SharedList<double>> references_in(const CallEvidence& call);
 // One job a call, in order.
 std::vector<Job> jobs_of(const std::vector<task::Case>& cases, bool measure);
 
@@ -45,15 +47,21 @@ class References {
   References(const task::Task& task, WorkerOptions options, double call_seconds, std::vector<Job> jobs, PreparedStore* store);
   ~References();               // stops the thread and its worker
   Prepared next();             // of the next job; blocks. REQUIRES: at most once per job
+  // By how much each element of the outputs moves with the last bits of the job's inputs, infinite where it is finite no longer; `outputs`: those of the job. Empty: nothing
+  // is known. REQUIRES: always called by one thread, which outlives this.
+  std::vector<std::vector<double>> moves(const Job& job, const std::vector<SharedBytes>& inputs, const std::vector<SharedList<double>>& outputs);
 
  private:
   void produce();
+  Expected<WorkerProcess*> working(std::unique_ptr<WorkerProcess>& worker, const Job& job) const;
   Prepared of_worker(std::unique_ptr<WorkerProcess>& worker, const Job& job) const;
-  Expected<std::vector<std::vector<double>>> run(WorkerProcess& worker, const Job& job, const std::vector<Bytes>& inputs) const;
+  // `nudge`: the last bits of normal inputs are changed as it says.
+  Expected<std::vector<std::vector<double>>> run(WorkerProcess& worker, const Job& job, const std::vector<std::span<const std::byte>>& inputs, std::optional<std::uint64_t> nudge = {}) const;
   Prepared prepare(WorkerProcess& worker, const Job& job) const;
   void add_further(WorkerProcess& worker, Job job, Prepared& out) const;
   void push(Prepared prepared);
 
+  std::unique_ptr<WorkerProcess> nudging_;   // of moves()
   const task::Task& task_;
   const WorkerOptions options_;
   const double call_seconds_;

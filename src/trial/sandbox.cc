@@ -31,7 +31,7 @@ namespace {
 
 // Calls that a computation makes, through the C library or the emulated runtime.
 constexpr const char* kAllowed[] = {
-    "read", "pread64", "readv", "mmap", "munmap", "mprotect", "mremap", "brk", "madvise", "mincore", "futex", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
+    "mmap", "munmap", "mprotect", "mremap", "brk", "madvise", "mincore", "futex", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
     "exit", "exit_group", "set_robust_list", "get_robust_list", "rseq", "set_tid_address", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
     "getegid", "sched_getaffinity", "sched_yield", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getrandom",
     "fstat", "newfstatat", "stat", "lseek", "sysinfo", "uname", "getrlimit", "getrusage", "times", "restart_syscall", "membarrier", "getcpu",
@@ -45,7 +45,7 @@ constexpr const char* kForbidden[] = {
     "chown", "fchown", "lchown", "fchownat", "mknod", "mknodat", "truncate", "ftruncate", "mount", "umount2", "pivot_root", "chroot", "chdir", "fchdir", "setsid",
     "setpgid", "unshare", "setns", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "keyctl", "add_key", "request_key", "userfaultfd",
     "perf_event_open", "reboot", "kexec_load", "init_module", "finit_module", "delete_module", "setuid", "setgid", "setreuid", "setregid", "setresuid",
-    "setresgid", "setgroups", "capset", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "copy_file_range", "close_range", "openat2", "open_by_handle_at",
+    "setresgid", "setgroups", "capset", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "tee", "vmsplice", "copy_file_range", "shmget", "shmat", "shmctl", "semget", "semop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "fanotify_init", "name_to_handle_at", "close_range", "openat2", "open_by_handle_at",
     "memfd_create", "setrlimit", "setpriority", "sched_setscheduler", "swapon", "swapoff", "settimeofday", "clock_settime"};
 
 // libseccomp's macros make these by compound literals, which are C.
@@ -58,9 +58,22 @@ bool add_rule(scmp_filter_ctx filter, std::uint32_t action, const char* name, st
   return result == 0 || result == -EACCES;      // EACCES: the rule is the default action already
 }
 
+// What is ours is sent, received and mapped, never read or written as a stream of C would do it.
+bool add_own_descriptor_rules(scmp_filter_ctx filter, std::initializer_list<const char*> names) {
+  bool ok = true;
+  for (const char* name : names)
+    for (int fd = kSocketFd; fd <= kInputsFd; ++fd) ok &= add_rule(filter, SCMP_ACT_TRAP, name, {when(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(fd))});
+  return ok;
+}
+
 // Writing is for the standard streams, closing for descriptors above ours; everything about them is about low numbers.
 bool add_descriptor_rules(scmp_filter_ctx filter) {
   bool ok = true;
+  for (const char* name : {"read", "readv", "pread64"}) {
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(0, SCMP_CMP_LT, kSocketFd)});
+    ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(0, SCMP_CMP_GT, kInputsFd)});
+  }
+  ok &= add_own_descriptor_rules(filter, {"read", "readv", "pread64"});
   for (const char* name : {"write", "writev"}) {
     ok &= add_rule(filter, SCMP_ACT_ALLOW, name, {when(0, SCMP_CMP_LE, 2)});
     ok &= add_rule(filter, SCMP_ACT_TRAP, name, {when(0, SCMP_CMP_GT, 2)});
@@ -115,7 +128,9 @@ std::string load_filter(bool real_gpu) {
   bool ok = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0;
   ok &= seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0;   // threads that the runtime started already, too
   for (const char* name : kForbidden) ok &= add_rule(filter, SCMP_ACT_TRAP, name);
-  if (!real_gpu) {
+  if (real_gpu) {
+    ok &= add_own_descriptor_rules(filter, {"read", "readv", "pread64", "write", "writev"});
+  } else {
     for (const char* name : kAllowed) ok &= add_rule(filter, SCMP_ACT_ALLOW, name);
     ok &= add_descriptor_rules(filter) && add_open_rules(filter);
   }

@@ -1,10 +1,15 @@
 #include "trial/tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <iterator>
+#include <random>
+#include <utility>
 
 #include "task/dtype_convert.h"
+#include "task/random.h"
 
 namespace kforge::trial {
 namespace {
@@ -95,7 +100,28 @@ Expected<std::vector<Bytes>> make_inputs(const task::Task& task, const task::Cas
   return out;
 }
 
-void store_for_reference(const TensorPlace& place, const Bytes& input, std::byte* to) {
+Expected<std::vector<Bytes>> turned_inputs(const task::Task& task, const task::Case& run, std::span<const SharedBytes> known) {
+  std::mt19937_64 random(run.seed);
+  std::vector<Bytes> out;
+  for (const task::Tensor& tensor : task.tensors) {
+    if (tensor.role == task::Role::out) continue;
+    const auto layout = task::layout(tensor, run.sizes);
+    if (!layout) return Unexpected(layout.error());
+    const SharedBytes& old = known[out.size()];
+    const std::uint64_t size = task::size_bytes(tensor.dtype), elements = old.size() / size;
+    if (layout->elements > kTileElements && may_repeat(tensor, run.values) && elements > 1) {
+      const auto turn = static_cast<std::ptrdiff_t>((1 + random() % (elements - 1)) * size);
+      std::rotate_copy(old.begin(), old.begin() + turn, old.end(), std::back_inserter(out.emplace_back()));
+      continue;
+    }
+    auto bytes = task::make_input(task, tensor, run.sizes, run.values, run.seed);
+    if (!bytes) return Unexpected(bytes.error());
+    out.push_back(std::move(*bytes));
+  }
+  return out;
+}
+
+void store_for_reference(const TensorPlace& place, std::span<const std::byte> input, std::byte* to) {
   const task::Dtype dtype = place.tensor->dtype;
   if (same_in_reference(dtype)) {
     std::memcpy(to, input.data(), std::min<std::uint64_t>(input.size(), place.bytes));
@@ -106,6 +132,21 @@ void store_for_reference(const TensorPlace& place, const Bytes& input, std::byte
     const auto value = static_cast<float>(task::load_element(dtype, input.data() + i * size));
     std::memcpy(to + 4 * i, &value, 4);
   }
+}
+
+void nudge_for_reference(const TensorPlace& place, double unit, std::uint64_t seed, std::byte* at) {
+  if (!task::is_float(place.tensor->dtype) || place.tensor->values.kind != "normal") return;
+  const task::CounterRandom random(seed);
+  const auto nudge = [&]<class T>(T) {
+    for (std::uint64_t i = 0; i < place.bytes / sizeof(T); ++i) {
+      T value;
+      std::memcpy(&value, at + i * sizeof(T), sizeof(T));
+      value = static_cast<T>(value * (1 + ((random.bits(i) & 1) != 0 ? 2 : -2) * unit));
+      std::memcpy(at + i * sizeof(T), &value, sizeof(T));
+    }
+  };
+  if (place.element_bytes == 8) nudge(double{});
+  else nudge(float{});
 }
 
 std::vector<double> gather_reference(const TensorPlace& place, const std::byte* from) {
@@ -125,18 +166,24 @@ std::vector<double> gather_reference(const TensorPlace& place, const std::byte* 
   return out;
 }
 
+// By hand: there are some thirty requests a candidate, and a tree of JSON took longer to make than all else that the parent does for one. Names of
+// tensors are identifiers.
 std::string request_text(const task::Task& task, const CaseLayout& layout, const task::Sizes& sizes, const CallOptions& options) {
-  nlohmann::json tensors = nlohmann::json::array(), values = nlohmann::json::array();
+  std::string out = "{\"tensors\":[";
+  const auto add = [&](fmt::string_view format, const auto&... parts) { fmt::vformat_to(std::back_inserter(out), format, fmt::make_format_args(parts...)); };   // no constant: GCC 12 takes none from a pack
   for (const TensorPlace& place : layout.places) {
-    tensors.push_back({{"name", place.tensor->name}, {"role", static_cast<int>(place.tensor->role)}, {"bytes", place.bytes},
-                       {"element_bytes", place.element_bytes}, {"in", place.in}, {"out", place.out}});
-    if (!place.tensor->strides.empty()) tensors.back().update({{"shape", place.layout.shape}, {"strides", place.layout.strides}});
+    if (&place != layout.places.data()) out += ',';
+    add(R"({{"name":"{}","role":{},"bytes":{},"element_bytes":{},"in":{},"out":{})", place.tensor->name, static_cast<int>(place.tensor->role), place.bytes, place.element_bytes, place.in, place.out);
+    if (!place.tensor->strides.empty()) add(R"(,"shape":[{}],"strides":[{}])", fmt::join(place.layout.shape, ","), fmt::join(place.layout.strides, ","));
+    out += '}';
   }
+  std::vector<std::uint64_t> values;
   for (const std::string& name : task.size_names()) values.push_back(static_cast<std::uint64_t>(sizes.at(name)));
   for (const task::Scalar& scalar : task.scalars) values.push_back(passed(scalar.dtype, scalar.value, layout.for_reference));
-  return nlohmann::json{{"tensors", tensors}, {"values", values}, {"arena_bytes", options.sealed_bytes != 0 ? 0 : layout.arena_bytes}, {"sealed_bytes", options.sealed_bytes}, {"reset", options.reset},
-      {"new_case", options.new_case}, {"serial", options.serial}, {"thread_instructions", options.thread_instructions}, {"seconds", options.seconds},
-      {"sampled_blocks", options.sampled_blocks}, {"outputs", options.outputs}, {"schedule_seed", options.schedule_seed}}.dump();
+  add(R"(],"values":[{}],"arena_bytes":{},"sealed_bytes":{},"reset":{},"new_case":{},"serial":{},"thread_instructions":{},"seconds":{},"sampled_blocks":{},"outputs":{},"schedule_seed":{}}})",
+      fmt::join(values, ","), options.sealed_bytes != 0 ? 0 : layout.arena_bytes, options.sealed_bytes, options.reset, options.new_case, options.serial, options.thread_instructions, options.seconds,
+      options.sampled_blocks, options.outputs, options.schedule_seed);
+  return out;
 }
 
 }  // namespace kforge::trial

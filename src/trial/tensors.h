@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "task/cases.h"
 #include "task/task.h"
+#include "trial/shared_list.h"
 
 namespace kforge::trial {
 
@@ -34,9 +36,14 @@ Expected<CaseLayout> lay_out(const task::Task& task, const task::Sizes& sizes, b
 // Inputs of one call, in the order of the task's in and inout tensors. `quick`: large float inputs repeat a random tile
 // of 1 Mi elements (for runs whose numbers nobody judges).
 Expected<std::vector<Bytes>> make_inputs(const task::Task& task, const task::Case& run, bool quick);
+// Inputs that no call has had, in no more time: large float ones are the known ones of the same sizes, turned by a drawn number of elements, which no candidate can tell from
+// new ones. `known` in the order of make_inputs.
+Expected<std::vector<Bytes>> turned_inputs(const task::Task& task, const task::Case& run, std::span<const SharedBytes> known);
 
 // An input as the reference takes it, written to `to` (place.bytes bytes).
-void store_for_reference(const TensorPlace& place, const Bytes& input, std::byte* to);
+void store_for_reference(const TensorPlace& place, std::span<const std::byte> input, std::byte* to);
+// Multiplies each element of a normal input in the reference's memory by 1 + 2 unit or 1 - 2 unit, as `seed` says; other inputs stay, for their range is the task's.
+void nudge_for_reference(const TensorPlace& place, double unit, std::uint64_t seed, std::byte* at);
 // A result of the reference: every element, row-major.
 std::vector<double> gather_reference(const TensorPlace& place, const std::byte* from);
 

@@ -21,6 +21,7 @@
 
 #include "base/lock.h"
 #include "trial/activity.h"
+#include "trial/gpu_watch.h"
 #include "trial/references.h"
 #include "trial/trial.h"
 
@@ -55,6 +56,7 @@ struct TimeRequest {
   double call_seconds = 20;
   std::uint64_t seed = 1;                // of the inputs and of the order in which they come
   PreparedStore* prepared = nullptr;     // keeps a search's draw from candidate to candidate; may be null
+  GpuWatch* watch = nullptr;             // of the device, which is held; null: whoever holds it makes one
   std::function<void(std::string_view)> progress;
   std::function<bool()> stop;
 };

@@ -1,13 +1,16 @@
 #include "trial/time_candidates.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gpu/library.h"
+#include "base/clock.h"
 #include "task/formula.h"
+#include "trial/timed_worker.h"
 #include "trial/worker_process.h"
 
 namespace kforge::trial {
@@ -111,6 +114,48 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   return out;
 }
 
+Expected<double> measure_product(const TrialRequest& request) {
+  constexpr double kSeconds = 1;
+  std::vector<Contestant> contestants;
+  if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
+  const auto workers = worker_options(request, {});
+  if (!workers) return Unexpected(workers.error());
+  const auto lock = lock_gpu(request.gpu->device);
+  if (!lock) return Unexpected(lock.error());
+  const TimeRequest wanted = time_request(request, std::move(contestants), workers->candidate, workers->reference);
+  task::Case run;
+  run.sizes = request.task->measure.front();
+  const auto layout = lay_out(*request.task, run.sizes, false);
+  if (!layout) return Unexpected(layout.error());
+  auto inputs = make_inputs(*request.task, run, true);
+  if (!inputs) return Unexpected(inputs.error());
+  std::mt19937_64 random(wanted.seed);
+  TimedWorker one(wanted, 0, run, *layout, random);
+  if (auto opened = one.open(1); !opened) return Unexpected(opened.error());
+  one.load(0, {inputs->begin(), inputs->end()});
+  one.first_call();
+  one.warm_up();
+  for (const auto start = std::chrono::steady_clock::now(); one.goes_on() && !one.known() && seconds_since(start) < kSeconds;) one.sample_block(false);
+  one.conclude("budget");
+  const Timing timing = one.finish().timing;
+  if (!timing.failure.empty() || timing.us <= 0) return fail(ErrorCode::failed, "the rate of the matrix units could not be measured: " + timing.failure);
+  double operations = 2;
+  for (const auto& [name, extent] : run.sizes) operations *= static_cast<double>(extent);
+  return operations / timing.us * 1e6;
+}
+
+Expected<double> measure_copy_rate(const TrialRequest& request) {
+  const auto reference = build_task_reference(*request.task, request.costs);
+  if (!reference) return Unexpected(reference.error());
+  const auto workers = worker_options(request, reference->shared_object);
+  if (!workers) return Unexpected(workers.error());
+  const auto lock = lock_gpu(request.gpu->device);
+  if (!lock) return Unexpected(lock.error());
+  GpuWatch watch(*request.gpu);
+  if (auto well = watch.well(); !well) return Unexpected(well.error());
+  return measure_copy(time_request(request, {}, workers->candidate, workers->reference));
+}
+
 Expected<SourceTimes> time_sources(const TrialRequest& request, const std::string& beside, const std::function<void(std::size_t, const CallEvidence&)>& on_call) {
   if (request.progress) request.progress("build");
   const auto reference = build_task_reference(*request.task, request.costs);
@@ -123,10 +168,14 @@ Expected<SourceTimes> time_sources(const TrialRequest& request, const std::strin
   if (!lock) return Unexpected(lock.error());
   TimeRequest wanted = time_request(request, std::move(contestants), workers->candidate, workers->reference);
   wanted.beside = beside;
+  GpuWatch watch(*request.gpu);
+  wanted.watch = &watch;
+  if (auto well = watch.well(); !well) return Unexpected(well.error());
   SourceTimes out;
   out.copy_bytes_per_s = measure_copy(wanted).value_or(0);
   auto times = time_contestants(wanted, on_call);
   if (!times) return Unexpected(times.error());
+  if (auto well = watch.well(); !well) return Unexpected(well.error());
   out.times = std::move(*times);
   return out;
 }

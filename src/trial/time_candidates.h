@@ -34,6 +34,13 @@ struct SourceTimes {
   std::vector<TimedContestant> times;    // as time_contestants
   double copy_bytes_per_s = 0;           // as measure_copy; 0: it could not be measured
 };
+// Operations per second (a multiplication and an addition are two) of the request's one baseline, a matrix product, at its first measure size: the measured ceiling of
+// the matrix units. Nothing is compared. REQUIRES: request.gpu, a task that is a product. Errors: the GPU cannot be used, the product cannot be made.
+Expected<double> measure_product(const TrialRequest& request);
+
+// Bytes per second of a copy (measure_copy), no contestant taking part: the measured ceiling of memory. REQUIRES: request.gpu. Errors: the GPU cannot be used, or is not well.
+Expected<double> measure_copy_rate(const TrialRequest& request);
+
 // The request's baselines alone, and the loop `beside` them (TimeRequest). REQUIRES: request.gpu. Errors: as time_contestants and build_baselines.
 Expected<SourceTimes> time_sources(const TrialRequest& request, const std::string& beside, const std::function<void(std::size_t, const CallEvidence&)>& on_call);
 

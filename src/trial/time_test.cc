@@ -66,6 +66,15 @@ TEST(Honesty, AnswersKnownByHeartAreSeen) {
   EXPECT_THAT(one.dishonest, ElementsAre(HasSubstr("not seen before a call takes 30.0 us")));
 }
 
+TEST(Honesty, AShortKernelHasLittleRoomForAnswersKnownByHeart) {
+  Timing one = timing(4, 4, 5.2), scattered = one;
+  judge_honesty(doubts(4), {}, one);
+  EXPECT_THAT(one.dishonest, ElementsAre(HasSubstr("not seen before a call takes 5.2 us")));
+  scattered.spread = 0.3;   // a busy host's
+  judge_honesty(doubts(4), {}, scattered);
+  EXPECT_THAT(scattered.dishonest, IsEmpty());
+}
+
 TEST(Honesty, ABusyMachineIsNoLie) {
   Timing one = timing(10, 22, 18);
   Doubts seen = doubts(10);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +16,7 @@
 #include "gpu/statistics.h"
 #include "trial/candidate_process.h"
 #include "trial/keeper.h"
+#include "trial/sample_blocks.h"
 
 namespace kforge::trial {
 namespace {
@@ -26,13 +29,13 @@ constexpr std::uint64_t kUnknownFlush = 256ull << 20;   // bytes, where the cach
 constexpr std::uint64_t kSetBytes = 256ull << 20;       // of all buffer sets together, but for two
 constexpr std::size_t kMostSets = 64, kFewestSets = 2;
 constexpr double kMemoryPart = 0.25;                    // of the device's, for all buffers of one contestant
-constexpr double kBlockSeconds = 0.02;                  // of device time in one block of samples
-constexpr std::size_t kFewestSamples = 30, kMostSamples = 4000, kMostInBlock = 50, kFewestInBlock = 5;
 constexpr double kWarmUpSeconds = 0.3, kLongestWarmUp = 2;
 constexpr std::size_t kEmptySamples = 20, kBursts = 7, kFewestBurstCalls = 16;
 constexpr double kGraphBelow = 20;                      // us: a tiny kernel
 constexpr std::size_t kGraphCalls = 20, kGraphReplays = 15;
-constexpr std::size_t kMostDiscardedBlocks = 50, kWatchedCalls = 3;
+constexpr std::size_t kMostDiscardedBlocks = 200, kWatchedCalls = 3;
+constexpr std::size_t kIdleWindows = 3;                // in which a thread of the driver sleeps at least once
+constexpr std::chrono::milliseconds kIdleWindow{10};
 constexpr std::size_t kCallsBeforeFresh = 3;            // on known inputs: after a pause the first calls wait for the host, whatever their inputs
 constexpr double kSlowStartSeconds = 150;              // of PyTorch: to import it, to compile an operator
 
@@ -47,7 +50,7 @@ std::vector<double> numbers(const json& object, const char* key) {
 }  // namespace
 
 TimedWorker::TimedWorker(const TimeRequest& request, std::size_t place, const task::Case& run, const CaseLayout& layout, std::mt19937_64& random)
-    : request_(request), place_(place), layout_(layout), random_(random), block_size_(kFewestInBlock) {
+    : request_(request), place_(place), layout_(layout), random_(random), block_size_(kFewestInBlock), gpu_watch_(request.watch) {
   timing_.name = request.contestants[place].name;
   timing_.sizes = run.sizes;
   timing_.label = run.label;
@@ -56,7 +59,7 @@ TimedWorker::TimedWorker(const TimeRequest& request, std::size_t place, const ta
 }
 
 bool TimedWorker::goes_on() const { return !failed() && discarded_blocks_ <= kMostDiscardedBlocks; }
-bool TimedWorker::known() const { return us_.size() >= kMostSamples || (us_.size() >= kFewestSamples && gpu::median_interval(us_) <= request_.options.interval); }
+bool TimedWorker::known() const { return median_is_known(us_, request_.options.interval); }
 const std::byte* TimedWorker::arena() const { return worker_->arena().data(); }
 
 gpu::State TimedWorker::state() const {
@@ -91,7 +94,7 @@ Expected<WorkerOptions> TimedWorker::options() const {
   return out;
 }
 
-Expected<void> TimedWorker::open(std::size_t draws) {
+Expected<void> TimedWorker::start() {
   const auto wanted = options();
   if (!wanted) {
     timing_.failure = to_string(wanted.error());
@@ -106,6 +109,17 @@ Expected<void> TimedWorker::open(std::size_t draws) {
     fail_with(started);
     return {};
   }
+  const json answer = json::parse(started.json, nullptr, false);
+  if (const auto threads = answer.find("threads"); threads != answer.end() && threads->is_array())
+    for (const json& id : *threads)
+      if (id.is_string()) threads_.insert(id.get<std::string>());
+  return {};
+}
+
+Expected<void> TimedWorker::open(std::size_t draws) {
+  if (!worker_ && !failed())
+    if (auto started = start(); !started) return started;
+  if (failed()) return {};
   if (auto reserved = worker_->arena().reserve(layout_.arena_bytes); !reserved) return Unexpected(reserved.error());
   std::uint64_t bytes = 1;
   for (const TensorPlace& place : layout_.places) bytes += place.bytes;
@@ -130,8 +144,7 @@ void TimedWorker::load(std::size_t draw, const std::vector<SharedBytes>& inputs)
 void TimedWorker::first_call() {
   if (failed()) return;
   read_settings(true);
-  for (const auto& [id, name] : worker_->threads()) threads_.insert(id);
-  const auto block = run_block(1, {.warm = false, .flush = false, .empty = false, .fetch = false});
+  const auto block = run_block(1, {.warm = false, .flush = false, .empty = false, .fetch = true, .late = true});
   if (block) timing_.first_call_us = block->host_us.front();
 }
 
@@ -146,13 +159,23 @@ void TimedWorker::read_settings(bool before) {
   else if (now.window > settings_.window) timing_.dishonest.push_back(fmt::format("calls leave an access window of {} on the given stream, whose lines persist in the L2 cache", human_bytes(now.window)));
 }
 
-// Threads of the driver are named after CUDA, or are there before the first call; one that starts later has its process's name, as the candidate's have.
+// Threads of the driver were there before the object was, or are named after CUDA and sleep while nothing is asked of them. One that a candidate starts has its
+// process's name, or that of the driver's thread in which it started it, and has something to do.
 void TimedWorker::note_threads() {
   if (!request_.contestants[place_].pytorch.empty() || !request_.contestants[place_].starts_threads) return;
-  for (const auto& [id, name] : worker_->threads()) {
-    if (threads_.contains(id) || name.starts_with("cuda")) continue;
-    timing_.dishonest.push_back(fmt::format("a thread of the candidate's ('{}') goes on when its launcher has returned", name));
-    return;
+  std::map<std::string, std::size_t> busy;   // by thread: windows in which it ran
+  std::map<std::string, std::uint64_t> ran;
+  for (std::size_t window = 0; window <= kIdleWindows; ++window) {
+    if (window > 0) std::this_thread::sleep_for(kIdleWindow);
+    for (const WorkerProcess::Thread& thread : worker_->threads()) {
+      if (threads_.contains(thread.id)) continue;
+      const auto known = ran.find(thread.id);
+      if (known != ran.end() && thread.ran_ns > known->second) ++busy[thread.id];
+      ran[thread.id] = thread.ran_ns;
+      if (thread.name.starts_with("cuda") && busy[thread.id] < kIdleWindows) continue;
+      timing_.dishonest.push_back(fmt::format("a thread of the candidate's ('{}') goes on when its launcher has returned", thread.name));
+      return;
+    }
   }
 }
 
@@ -170,7 +193,7 @@ void TimedWorker::warm_up() {
     const auto block = run_block(block_size_, plain());
     if (!block) return;
     const double now = gpu::median(block->us);
-    block_size_ = std::clamp<std::size_t>(static_cast<std::size_t>(kBlockSeconds * 1e6 / std::max(now, 1.0)), kFewestInBlock, kMostInBlock);
+    block_size_ = calls_in_block(now);
     if (seconds_since(start) > kWarmUpSeconds && before > 0 && std::abs(now - before) < 0.01 * before) return;
     before = now;
   }
@@ -196,6 +219,10 @@ void TimedWorker::sample_block(bool fetch) {
   quiet_us_.insert(quiet_us_.end(), block->after_us.begin(), block->after_us.end() - (fetch ? 1 : 0));   // after the last one its outputs were copied
 }
 
+bool TimedWorker::works_in_place() const {
+  return std::any_of(layout_.places.begin(), layout_.places.end(), [](const TensorPlace& place) { return place.has_input() && place.has_output(); });
+}
+
 std::optional<double> TimedWorker::go(const json& sets, bool wait, bool shared) {
   const auto start = Clock::now();
   if (!ask("go", {{"sets", sets}, {"wait", wait}, {"shared", shared}})) return std::nullopt;
@@ -216,8 +243,7 @@ void TimedWorker::run_bursts(Keeper* keeper, const std::function<void(std::size_
   const auto fetch = [&](std::size_t set) -> const std::byte* { return keeper ? keeper->fetch(set) : ask("fetch", {{"set", set}}) ? arena() : nullptr; };
   // Large tensors have few sets: these are gone through again, so that the launch of the first call and the wait for the last weigh little. Not in place: there a
   // second call has other inputs.
-  const bool in_place = std::any_of(layout_.places.begin(), layout_.places.end(), [](const TensorPlace& place) { return place.has_input() && place.has_output(); });
-  const std::size_t calls_in_burst = in_place ? count : std::max(count, kFewestBurstCalls);
+  const std::size_t calls_in_burst = works_in_place() ? count : std::max(count, kFewestBurstCalls);
   std::vector<double> whole, idle, enqueue;
   for (std::size_t turn = 0; turn < kBursts; ++turn) {
     json pairs = json::array(), sets = json::array();
@@ -249,22 +275,35 @@ void TimedWorker::run_bursts(Keeper* keeper, const std::function<void(std::size_
   doubts_.slack_us = 4 + (0.5 * nothing + 20) / calls;
 }
 
-void TimedWorker::replay_graph() {
+void TimedWorker::replay_graph(const std::function<void(std::size_t draw, const std::byte* arena)>& verify) {
   if (failed() || timing_.us >= kGraphBelow) return;
-  const auto answer = ask("graph", {{"pairs", json::array({json::array({0, 0, poison()})})}, {"calls", kGraphCalls}, {"replays", kGraphReplays}});
-  if (answer) timing_.graph_us = gpu::median(numbers(*answer, "us"));
-  else if (worker_->alive() && gpu_error_.empty()) timing_.failure.clear();   // a launcher that cannot be captured is no fault
+  // Calls on different buffers, as far as there are some: what one of them left is no answer to another. In place none can be worked on twice.
+  const std::size_t calls = works_in_place() ? std::min(kGraphCalls, sets_) : kGraphCalls;
+  json pairs = json::array();
+  std::vector<std::size_t> draw_of;
+  for (std::size_t set = 0; set < std::min(calls, sets_); ++set) draw_of.push_back(random_() % draws_);
+  for (std::size_t call = 0; call < calls; ++call) pairs.push_back({call % sets_, draw_of[call % sets_], poison()});
+  const auto answer = ask("graph", {{"pairs", pairs}, {"replays", kGraphReplays}});
+  if (answer) {
+    timing_.graph_us = gpu::median(numbers(*answer, "us"));
+    const std::size_t looked_at = random_() % draw_of.size();
+    if (ask("fetch", {{"set", looked_at}})) verify(draw_of[looked_at], arena());
+  } else if (worker_->alive() && gpu_error_.empty()) {
+    timing_.failure.clear();   // a launcher that cannot be captured is no fault
+  }
 }
 
-void TimedWorker::sample_fresh(const std::vector<std::vector<SharedBytes>>& inputs) {
-  for (const std::vector<SharedBytes>& fresh : inputs) {
-    load(draws_, fresh);   // beside the known ones
-    std::vector<std::size_t> draws;
-    for (std::size_t i = 0; i < kCallsBeforeFresh; ++i) draws.push_back(random_() % draws_);
-    draws.push_back(draws_);
-    const auto block = run_block_on(draws, plain());
-    if (block) fresh_us_.push_back(block->us.back());
-  }
+void TimedWorker::sample_fresh(const Fresh& fresh, const std::function<void(std::size_t draw, const std::byte* arena)>& verify) {
+  load(draws_, fresh.inputs);   // beside the known ones
+  std::vector<std::size_t> draws;
+  for (std::size_t i = 0; i < kCallsBeforeFresh; ++i) draws.push_back(random_() % draws_);
+  draws.push_back(draws_);
+  Flags flags = plain();
+  flags.fetch = fresh.known.has_value();
+  const auto block = run_block_on(draws, flags);
+  if (!block) return;
+  fresh_us_.push_back(block->us.back());
+  if (fresh.known) verify(*fresh.known, arena());
 }
 
 void TimedWorker::watch() {
@@ -321,6 +360,14 @@ TimedContestant TimedWorker::finish() {
 void TimedWorker::fail_with(const Answer& answer) {
   fault_ = answer.fault;
   timing_.failure = !answer.fault.contract.empty() ? answer.fault.message : !answer.undecided.empty() ? answer.undecided : answer.error;
+  add_what_the_driver_logs();
+}
+
+void TimedWorker::add_what_the_driver_logs() {
+  if (!gpu_watch_) return;
+  logged_ = gpu_watch_->take(true);
+  timing_.failure += logged_;
+  if (!fault_.contract.empty()) fault_.message += logged_;
 }
 
 std::optional<json> TimedWorker::ask(const char* verb, const json& request) {
@@ -339,6 +386,7 @@ std::optional<json> TimedWorker::ask(const char* verb, const json& request) {
   returned_ = number.is_number_integer() ? number.get<int>() : 0;
   gpu_error_ = returned_ == 0 && detail.is_string() ? detail.get<std::string>() : "";
   timing_.failure = returned_ != 0 ? fmt::format("the launcher returned error {} in a timed call", returned_) : fmt::format("the GPU reports {} in a timed call", gpu_error_);
+  add_what_the_driver_logs();
   return std::nullopt;
 }
 
@@ -352,7 +400,7 @@ std::optional<TimedWorker::Block> TimedWorker::run_block_on(const std::vector<st
   json pairs = json::array();
   for (const std::size_t draw : draws) pairs.push_back({random_() % sets_, last_draw_ = draw, poison()});
   const auto start = Clock::now();
-  const auto reply = ask("block", {{"pairs", pairs}, {"warm", flags.warm}, {"flush", flags.flush}, {"empty", flags.empty}, {"fetch", flags.fetch}, {"late", !on(Defence::quiet)}});
+  const auto reply = ask("block", {{"pairs", pairs}, {"warm", flags.warm}, {"flush", flags.flush}, {"empty", flags.empty}, {"fetch", flags.fetch}, {"late", flags.late || !on(Defence::quiet)}});
   if (!reply) return std::nullopt;
   const double took_us = 1e6 * seconds_since(start);
   Block out{numbers(*reply, "us"), numbers(*reply, "launch_us"), numbers(*reply, "after_us"), numbers(*reply, "host_us")};

@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "gpu/counter_sets.h"
 #include "gpu/sanitizer.h"
 #include "gpu/stalls.h"
 #include "trial/candidate_process.h"
@@ -117,11 +118,65 @@ Expected<Rung> sanitize_on_gpu(const TrialRequest& request, const WorkerOptions&
   return rung;
 }
 
-Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, std::vector<CounterProfile>& profiles) {
+namespace {
+
+struct Counted {
+  gpu::NcuReport report;
+  std::string refused;           // why the suspect's metrics are missing; "" when they are there
+};
+
+// Where ncu will not read the set, as it does not know a metric of it in this version or for this GPU, those of contracts are read all the same.
+Expected<Counted> count(const CaseFiles& files, const std::string& ncu, std::optional<gpu::Suspect> suspect) {
+  const auto ask = [&](std::optional<gpu::Suspect> wanted) -> Expected<gpu::NcuReport> {
+    const auto text = files.run_under({ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", join(gpu::ncu_metrics(wanted), ",")});
+    if (!text) return Unexpected(text.error());
+    return gpu::read_ncu(*text);
+  };
+  auto report = ask(suspect);
+  if (!report) return Unexpected(report.error());
+  if (!suspect || report->trouble.empty()) return Counted{std::move(*report), {}};
+  auto fewer = ask(std::nullopt);
+  if (!fewer) return Unexpected(fewer.error());
+  return Counted{std::move(*fewer), report->trouble};
+}
+
+// "dram__throughput... 91.3 % (of the DRAM's peak rate)" of the kernel that took longest, each metric of the set by its name.
+std::string told_of(const gpu::CounterSet& set, const Counted& counted) {
+  constexpr const char* kTime = "gpu__time_duration.sum";
+  const auto time_of = [](const gpu::CounterRow& row) {
+    const auto found = row.metrics.find(kTime);
+    return found == row.metrics.end() ? 0 : found->second;
+  };
+  const gpu::CounterRow& longest = *std::max_element(counted.report.rows.begin(), counted.report.rows.end(), [&](const auto& a, const auto& b) { return time_of(a) < time_of(b); });
+  std::vector<std::string> figures;
+  std::string missing;
+  for (const gpu::CounterHint& hint : set.metrics) {
+    const auto found = longest.metrics.find(std::string(hint.metric));
+    if (found != longest.metrics.end()) figures.push_back(fmt::format("{} {:.4g} {} {}", hint.metric, found->second, hint.unit, hint.words));
+    else missing += (missing.empty() ? "; without " : ", ") + std::string(hint.metric);
+  }
+  const std::string passes = counted.report.passes > 0 ? fmt::format(" in {} pass{}", counted.report.passes, counted.report.passes == 1 ? "" : "es") : "";
+  return fmt::format("suspected: {} ({} of {}{}): {}{}", set.words, set.name, longest.kernel, passes, figures.empty() ? "nothing was counted" : join(figures, ", "), missing);
+}
+
+double extent(const task::Sizes& sizes) {
+  double product = 1;
+  for (const auto& [name, value] : sizes) product *= static_cast<double>(value);
+  return product;
+}
+
+const task::Sizes& largest(const std::vector<task::Sizes>& measure) {
+  return *std::max_element(measure.begin(), measure.end(), [](const task::Sizes& a, const task::Sizes& b) { return extent(a) < extent(b); });
+}
+
+}  // namespace
+
+Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, TrialResult& result) {
   const auto program = find_program("ncu");
   if (!program) return without("profile", "ncu");
   const auto start = Clock::now();
   Rung rung{"profile", RungStatus::passed, 0, {}};
+  std::vector<std::string> told;
   for (const task::Sizes& sizes : request.task->measure) {
     task::Case run;
     run.sizes = sizes;
@@ -130,20 +185,28 @@ Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& 
     if (request.progress) request.progress("profile " + run.label);
     const auto files = CaseFiles::write(*request.task, worker, run);
     if (!files) return Unexpected(files.error());
-    const auto text = files->run_under({program->string(), "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", join(gpu::ncu_metrics(), ",")});
-    if (!text) return Unexpected(text.error());
-    gpu::NcuReport report = gpu::read_ncu(*text);
-    if (!report.trouble.empty()) rung = {"profile", RungStatus::unknown, 0, report.trouble + "; the emulator's evidence stands"};
-    else profiles.push_back({sizes, run.label, std::move(report.rows)});
-    if (!report.trouble.empty() || !rung.why.empty()) continue;   // stalls are told of the first size
-    std::vector<std::string> tool = {program->string(), "--clock-control", "none"};
-    for (const std::string& option : gpu::stall_options()) tool.push_back(option);
-    const auto source = files->run_under(tool);
-    if (!source) return Unexpected(source.error());
-    const gpu::StallReport stalls = gpu::read_stalls(*source);
-    const std::string told = gpu::describe_stalls(stalls.kernels);
-    rung.why = run.label + ": " + (!told.empty() ? told : stalls.trouble.empty() ? "no warp was seen to wait" : stalls.trouble);
+    const auto suspect = request.suspect ? request.suspect(result, sizes) : std::nullopt;
+    auto counted = count(*files, program->string(), suspect);
+    if (!counted) return Unexpected(counted.error());
+    if (!counted->report.trouble.empty()) {
+      rung = {"profile", RungStatus::unknown, 0, counted->report.trouble + "; the emulator's evidence stands"};
+      continue;
+    }
+    CounterProfile& profile = result.counters.emplace_back(CounterProfile{sizes, run.label, suspect, {}, {}});
+    if (&sizes == &largest(request.task->measure)) {
+      std::vector<std::string> tool = {program->string(), "--clock-control", "none"};
+      for (const std::string& option : gpu::stall_options()) tool.push_back(option);
+      const auto source = files->run_under(tool);
+      if (!source) return Unexpected(source.error());
+      gpu::StallReport stalls = gpu::read_stalls(*source);
+      const std::string where = gpu::describe_stalls(stalls.kernels);
+      told.push_back(run.label + ": " + (!where.empty() ? where : stalls.trouble.empty() ? "no warp was seen to wait" : stalls.trouble));
+      profile.stalls = std::move(stalls.kernels);
+    }
+    if (suspect) told.push_back(run.label + ": " + (counted->refused.empty() ? told_of(gpu::counter_set(*suspect), *counted) : fmt::format("{}: the set '{}' was left out", counted->refused, gpu::counter_set(*suspect).name)));
+    profile.kernels = std::move(counted->report.rows);
   }
+  if (rung.status == RungStatus::passed) rung.why = join(told, "; ");
   rung.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return rung;
 }

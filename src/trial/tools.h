@@ -16,8 +16,9 @@ namespace kforge::trial {
 // Each tool once, on the largest case of few elements. Violations come back as the evidence of a call on the GPU. Errors: failed (no temporary folder).
 Expected<Rung> sanitize_on_gpu(const TrialRequest& request, const WorkerOptions& worker, const std::vector<task::Case>& cases, const std::function<void(const CallEvidence&)>& on_call);
 
-// ncu's metrics of every kernel of one call at each measure size, without change of clocks. Of the first size also where warps wait, by line of the source:
-// the rung's `why`, in a sentence (gpu/stalls.h).
-Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, std::vector<CounterProfile>& profiles);
+// ncu's metrics of every kernel of one call at each measure size, without change of clocks: those of contracts, and of what the request suspects
+// (gpu/counter_sets.h). Of the largest measure size also where warps wait, by line of the source (gpu/stalls.h). The rung's `why` says both in sentences.
+// They go to `result.counters`.
+Expected<Rung> profile_on_gpu(const TrialRequest& request, const WorkerOptions& worker, TrialResult& result);
 
 }  // namespace kforge::trial

@@ -116,8 +116,10 @@ Rung time_rung(const std::vector<Timing>& times, double seconds) {
 Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, const EmulateOptions& emulated, TrialResult& result, const std::function<void(const CallEvidence&)>& on_call) {
   const auto lock = lock_gpu(request.gpu->device);
   if (!lock) return Unexpected(lock.error());
+  GpuWatch watch(*request.gpu);
+  if (auto well = watch.well(); !well) return well;
   const bool timed = request.profile && request.time.wanted;
-  const auto correct = correct_on_gpu(request, {on_gpu(emulated.candidate, *request.gpu), emulated.reference, emulated.cases, timed}, on_call);
+  const auto correct = correct_on_gpu(request, {on_gpu(emulated.candidate, *request.gpu), emulated.reference, emulated.cases, timed, &watch}, on_call);
   if (!correct) return Unexpected(correct.error());
   result.rungs.push_back(*correct);
   if (!timed) {
@@ -136,19 +138,32 @@ Expected<void> run_on_gpu(const TrialRequest& request, const Builds& builds, con
   const auto start = Clock::now();
   std::vector<Contestant> contestants = {{"", builds.candidate.shared_object, {}, {}, {}, builds.candidate.starts_threads, {}, kernels_to_expect(*request.task, builds.candidate)}};
   if (auto built = build_baselines(request, contestants); !built) return Unexpected(built.error());
-  const TimeRequest wanted = time_request(request, std::move(contestants), emulated.candidate, emulated.reference);
+  TimeRequest wanted = time_request(request, std::move(contestants), emulated.candidate, emulated.reference);
+  wanted.watch = &watch;
   auto times = time_contestants(wanted, [&](std::size_t contestant, const CallEvidence& call) {
     if (contestant == 0) on_call(call);
     else if (request.on_baseline) request.on_baseline(wanted.contestants[contestant].name, call);
   });
   if (!times) return Unexpected(times.error());
+  if (auto well = watch.well(); !well) return well;
   for (TimedContestant& one : *times) result.times.push_back(std::move(one.timing));
   result.rungs.push_back(time_rung(result.times, seconds_since(start)));
   if (request.counters) {
-    const auto profiled = profile_on_gpu(request, on_gpu(emulated.candidate, *request.gpu), result.counters);
+    const auto profiled = profile_on_gpu(request, on_gpu(emulated.candidate, *request.gpu), result);
     if (!profiled) return Unexpected(profiled.error());
     result.rungs.push_back(*profiled);
   }
+  return {};
+}
+
+// The measure sizes' times alone; the device is held for their samples only, which time_contestants sees to.
+Expected<void> glance_on_gpu(const TrialRequest& request, const Builds& builds, const EmulateOptions& emulated, TrialResult& result, const std::function<void(const CallEvidence&)>& on_call) {
+  const auto start = Clock::now();
+  auto times = time_contestants(time_request(request, {{"", builds.candidate.shared_object, {}, {}, {}}}, emulated.candidate, emulated.reference),
+                                [&](std::size_t, const CallEvidence& call) { on_call(call); });
+  if (!times) return Unexpected(times.error());
+  for (TimedContestant& one : *times) result.times.push_back(std::move(one.timing));
+  result.rungs.push_back(time_rung(result.times, seconds_since(start)));
   return {};
 }
 
@@ -176,10 +191,21 @@ Expected<TrialResult> run_trial(const TrialRequest& request, const std::function
     }
     return result;
   }
+  if (request.worth_running && !request.worth_running(result.artefact)) {
+    for (const char* name : {"static", "emulate", "correct", "time"}) {
+      if (name != std::string_view("time") || request.gpu) result.rungs.push_back(skipped(name, "it is known what this code does"));
+    }
+    return result;
+  }
   progress("static");
   result.rungs.push_back(static_rung(request, result));
   const auto options = emulate_options(request, *builds);
   if (!options) return Unexpected(options.error());
+  if (request.gpu && request.time.glance) {
+    for (const char* name : {"emulate", "correct"}) result.rungs.push_back(skipped(name, "only the time was asked for"));
+    if (auto done = glance_on_gpu(request, *builds, *options, result, on_call); !done) return Unexpected(done.error());
+    return result;
+  }
   auto emulated = emulate(request, *options, on_call);
   if (!emulated) return Unexpected(emulated.error());
   result.rungs.push_back(std::move(*emulated));

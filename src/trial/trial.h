@@ -16,9 +16,11 @@
 #include "base/error.h"
 #include "build/builder.h"
 #include "evidence/launch_log.h"
+#include "gpu/counter_sets.h"
 #include "gpu/device.h"
 #include "gpu/ncu.h"
 #include "gpu/nvml.h"
+#include "gpu/stalls.h"
 #include "hardware/data_sheet.h"
 #include "ptx/module.h"
 #include "task/cases.h"
@@ -29,6 +31,7 @@
 namespace kforge::trial {
 
 class PreparedStore;
+struct TrialResult;
 
 enum class RungStatus : std::uint8_t { passed, failed, skipped, unknown };
 
@@ -69,6 +72,9 @@ struct CallEvidence {
   // bits then differed ("" none).
   std::uint32_t repeats = 0;
   std::string differing_output;
+  // Of each output, with adversarial values: by how much its elements move with the inputs' last bits (References::moves), which takes several runs of the reference. Not
+  // beyond the call that is handed this evidence; null: cannot be told.
+  std::function<std::vector<std::vector<double>>()> moves;
   ProcessFault fault;
   std::string skipped;                  // why this case was not run (after a hang, kill or exit); empty when it was
   double seconds = 0;
@@ -95,6 +101,7 @@ struct TimeOptions {
   double interval = 0.005;              // of the median, relative: then it is known well enough
   bool warm = false;                    // L2 as the call before on the same buffers left it; else cold
   bool search = false;                  // of a run's candidates: the same single draw for all; what it finds is judged again with all draws
+  bool glance = false;                  // on the GPU nothing but this: the median, and one comparison of its outputs; no cross-checks, so that it proves nothing
 };
 
 // The state of the GPU while one contestant was timed, medians over its blocks of samples.
@@ -131,7 +138,9 @@ struct Timing {
 struct CounterProfile {
   task::Sizes sizes;
   std::string label;
+  std::optional<gpu::Suspect> suspect;  // whose metrics were asked for besides those of contracts
   std::vector<gpu::CounterRow> kernels;
+  std::vector<gpu::KernelStalls> stalls;   // of the largest measure size: where its warps waited
 };
 
 struct Baseline {
@@ -163,6 +172,9 @@ struct TrialRequest {
   std::vector<Baseline> baselines;      // timed in turns with the candidate
   std::function<void(const std::string& baseline, const CallEvidence&)> on_baseline;   // outputs of a baseline's timed calls; may be empty
   bool sanitize = false, counters = false;   // the rungs sanitize and profile, on the GPU
+  std::function<bool(const build::Artefact&)> worth_running;   // asked after the build: false skips all that follow; may be empty
+  // What is suspected to bound the candidate at a measure size, after all other rungs: it chooses the counters. Empty: those of contracts alone.
+  std::function<std::optional<gpu::Suspect>(const TrialResult& so_far, const task::Sizes&)> suspect;
   std::function<bool()> worth_timing;   // asked after the rung correct: false skips the rung time; may be empty
 };
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -172,6 +173,8 @@ std::string open_gpu(const Json& start, DeviceApi& api) {
     api.pose_as_gpu();
   }
   int error = api.free(nullptr);
+  // The driver starts its thread for host functions with the first of them: now, so that it is not taken for the candidate's.
+  if (error == 0 && api.host_function) error = api.host_function(nullptr, [](void*) {}, nullptr);
   if (error == 0) error = api.synchronise();
   return error == 0 ? std::string() : api.error_name(error);
 }
@@ -182,8 +185,16 @@ std::string open_emulated(const Json& start, DeviceApi& api) {
   return {};
 }
 
-// Empty, or why. The libraries that objects need are loaded before, so that the object is the only file opened inside.
-std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
+// Ids of this process's threads (proc(5), task).
+std::vector<std::string> own_threads() {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) out.push_back(entry.path().filename().string());
+  return out;
+}
+
+// Empty, or why. The libraries that objects need are loaded before, so that the object is the only file opened inside. `threads` are those before the object.
+std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher, std::vector<std::string>& threads) {
   const std::string mode = start.at("mode"), object = start.at("object");
   SandboxRequest sandbox{object, start.at("memory_bytes"), start.at("cpu_seconds"), mode == "gpu", mode == "reference", {}, start.at("defences_off").get<std::vector<std::string>>()};
   if (mode == "gpu") {
@@ -197,6 +208,7 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher) {
     if (mode != "gpu" && !api.emulated()) return "this is no emulated runtime";
     if (std::string why = mode == "gpu" ? open_gpu(start, api) : open_emulated(start, api); !why.empty()) return why;
   }
+  if (mode == "gpu") threads = own_threads();
   ::clearenv();
   for (const char* library : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1"}) dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!device_api_page.seal()) return "the table of the runtime's functions cannot be sealed";
@@ -224,8 +236,9 @@ int serve() {
   Launcher launcher = nullptr;
   const Json start = Json::parse(text);
   install_reporters();
-  const std::string why = prepare(start, device_api_page.api, launcher);
-  answer(header.nonce, {{"ok", why.empty()}, {"error", why}, {"emulated", device_api.emulated()}});
+  std::vector<std::string> threads;
+  const std::string why = prepare(start, device_api_page.api, launcher, threads);
+  answer(header.nonce, {{"ok", why.empty()}, {"error", why}, {"emulated", device_api.emulated()}, {"threads", threads}});
   if (!why.empty()) return 0;
   const bool reference = start.at("mode") == "reference";
   CandidateRunner runner(launcher);

@@ -32,6 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 constexpr std::size_t kPrintedBytes = 4096;
+constexpr const char* kBarrenFolder = "/proc";
 constexpr double kTakeDownSeconds = 30;        // for a process on a GPU to be gone after it was killed
 
 std::uint64_t fresh_nonce() {
@@ -210,8 +211,13 @@ std::string start_text(const WorkerOptions& options) {
 Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOptions& options) {
   auto arena = SharedArena::create();
   if (!arena) return Unexpected(arena.error());
-  auto folder = HeldDirectory::create("kforge-worker");
-  if (!folder) return Unexpected(folder.error());
+  // What opens no file needs a folder only to be somewhere: where nobody can make one there is nothing to make and to clean up.
+  std::optional<HeldDirectory> own;
+  if (options.gpu || ::access(kBarrenFolder, X_OK) != 0) {
+    auto folder = HeldDirectory::create("kforge-worker");
+    if (!folder) return Unexpected(folder.error());
+    own = std::move(*folder);
+  }
   int sockets[2], pipes[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return fail(ErrorCode::failed, "no socket pair can be had");
   UniqueFd ours(sockets[0]), theirs(sockets[1]);
@@ -231,7 +237,7 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   ::posix_spawn_file_actions_adddup2(&actions, high_arena.get(), kArenaFd);
   if (high_inputs) ::posix_spawn_file_actions_adddup2(&actions, high_inputs.get(), kInputsFd);
   else ::posix_spawn_file_actions_addopen(&actions, kInputsFd, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addchdir_np(&actions, folder->path().c_str());
+  ::posix_spawn_file_actions_addchdir_np(&actions, own ? own->path().c_str() : kBarrenFolder);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
@@ -248,7 +254,7 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerOption
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(ErrorCode::missing, fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)), {}, "build or install Kernel Forge again");
 
-  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(std::move(*arena), std::move(*folder)));
+  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(std::move(*arena), std::move(own)));
   worker->socket_ = std::move(ours);
   worker->output_ = std::move(read_end);
   worker->pid_ = pid;
@@ -320,15 +326,15 @@ Answer WorkerProcess::exchange(std::uint32_t kind, const std::string& json, Call
   }
 }
 
-std::vector<std::pair<std::string, std::string>> WorkerProcess::threads() const {
-  std::vector<std::pair<std::string, std::string>> out;
+std::vector<WorkerProcess::Thread> WorkerProcess::threads() const {
+  std::vector<Thread> out;
   if (pid_ <= 0) return out;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ignored)) {
-    std::string name;
-    std::ifstream file(entry.path() / "comm");
-    std::getline(file, name);
-    out.emplace_back(entry.path().filename().string(), name);
+    Thread& thread = out.emplace_back(Thread{entry.path().filename().string(), {}});
+    std::ifstream name(entry.path() / "comm"), counted(entry.path() / "schedstat");
+    std::getline(name, thread.name);
+    counted >> thread.ran_ns;
   }
   return out;
 }

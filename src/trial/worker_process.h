@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,10 +97,14 @@ class WorkerProcess {
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   // Of the process, as the system knows them: id and name. Empty when it is gone.
-  std::vector<std::pair<std::string, std::string>> threads() const;
+  struct Thread {
+    std::string id, name;
+    std::uint64_t ran_ns = 0;    // on a processor, since it started; 0 where the kernel does not count it
+  };
+  std::vector<Thread> threads() const;
 
  private:
-  WorkerProcess(SharedArena arena, HeldDirectory folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
+  WorkerProcess(SharedArena arena, std::optional<HeldDirectory> folder) : arena_(std::move(arena)), folder_(std::move(folder)) {}
   Answer exchange(std::uint32_t kind, const std::string& json, CallLimit limit);
   Answer ended();                                  // after the socket closed
   Answer reported(std::uint32_t kind, std::uint64_t detail, const std::string& text);
@@ -112,7 +117,7 @@ class WorkerProcess {
   bool take_status(int flags);                     // of the process, and its time; false while it runs
 
   SharedArena arena_;
-  HeldDirectory folder_;
+  std::optional<HeldDirectory> folder_;   // of a process that may write
   UniqueFd socket_, output_;
   pid_t pid_ = -1;
   int status_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct CheckRun {
   double seconds = 0;
 };
 CheckRun check(const std::filesystem::path& task, const std::filesystem::path& candidate, const std::vector<std::string>& options = {});
+// Candidates of one task in one call, which keeps its compilers from one to the next; by candidate. `output` is that of the whole call, with the verdict.
+std::map<std::filesystem::path, CheckRun> check_all(const std::filesystem::path& task, const std::vector<std::filesystem::path>& candidates, const std::vector<std::string>& options = {});
 
 // `// expect: CONTRACT` at the end of a line: the contract must fail with a finding at that line.
 // `// expect-contract: CONTRACT [CONTRACT]`: one of the contracts must fail, wherever.

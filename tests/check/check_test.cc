@@ -1,6 +1,8 @@
 // The examples as promises: naive kernels are right, good ones are accepted whole, every wrong one is rejected by the contract and at
-// the line that its `// expect:` names; hostile candidates end within their limits and disturb nobody.
+// the line that its `// expect:` names; hostile candidates end within their limits and disturb nobody. Where a task has many candidates, one call judges
+// them all.
 #include <algorithm>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,9 +30,24 @@ std::vector<Candidate> examples(const std::string& kind) {
   std::vector<Candidate> found;
   for (const std::string example : {"softmax", "transpose", "sgemm", "sobel", "layernorm", "reduction", "saxpy", "scan", "histogram"}) {
     const fs::path folder = source_folder() / "examples" / example;
-    if (kind != "bad") found.push_back({folder / "task.toml", folder / (kind + ".cu")});
-    else for (const fs::path& file : cuda_files(folder / "bad")) found.push_back({folder / "task.toml", file});
+    found.push_back({folder / "task.toml", folder / (kind + ".cu")});
   }
+  return found;
+}
+
+// Those of one task.
+struct Candidates {
+  fs::path task;
+  std::vector<fs::path> sources;
+};
+
+void PrintTo(const Candidates& candidates, std::ostream* out) { *out << candidates.task.string(); }
+
+std::string task_name(const testing::TestParamInfo<Candidates>& info) { return info.param.task.parent_path().filename().string(); }
+
+std::vector<Candidates> bad_examples() {
+  std::vector<Candidates> found;
+  for (const Candidate& example : examples("good")) found.push_back({example.task, cuda_files(example.task.parent_path() / "bad")});
   return found;
 }
 
@@ -42,20 +59,23 @@ std::vector<Candidate> hostile() {
 }
 
 // tests/kernels/TASK/{right,wrong}_*.cu: patterns of the field beyond the examples.
-std::vector<Candidate> kernels(const std::string& prefix) {
-  std::vector<Candidate> found;
+std::vector<Candidates> kernels(const std::string& prefix) {
+  std::map<fs::path, Candidates> found;
   for (const auto& entry : fs::directory_iterator(source_folder() / "tests" / "kernels"))
     for (const fs::path& file : cuda_files(entry.path()))
-      if (file.filename().string().starts_with(prefix)) found.push_back({entry.path() / "task.toml", file});
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.source < b.source; });
-  return found;
+      if (file.filename().string().starts_with(prefix)) {
+        found[entry.path()].task = entry.path() / "task.toml";
+        found[entry.path()].sources.push_back(file);
+      }
+  std::vector<Candidates> out;
+  for (auto& [folder, candidates] : found) out.push_back(std::move(candidates));
+  return out;
 }
 
-void expect_rejected_as_marked(const Candidate& candidate) {
-  const auto expected = expectations(candidate.source);
-  ASSERT_FALSE(expected.empty()) << "the file has no `// expect:`";
-  const CheckRun run = check(candidate.task, candidate.source);
-  for (const Expectation& expectation : expected) EXPECT_EQ(unmet(run, expectation), "") << run.output;
+void expect_rejected_as_marked(const fs::path& source, const CheckRun& run) {
+  const auto expected = expectations(source);
+  EXPECT_FALSE(expected.empty()) << source << " has no `// expect:`";
+  for (const Expectation& expectation : expected) EXPECT_EQ(unmet(run, expectation), "") << source << "\n" << run.output;
 }
 
 class Naive : public testing::TestWithParam<Candidate> {};
@@ -82,23 +102,23 @@ TEST_P(Good, IsAccepted) {
 }
 INSTANTIATE_TEST_SUITE_P(Examples, Good, testing::ValuesIn(examples("good")), test_name);
 
-class Bad : public testing::TestWithParam<Candidate> {};
-TEST_P(Bad, IsRejectedAtItsLine) { expect_rejected_as_marked(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Examples, Bad, testing::ValuesIn(examples("bad")), test_name);
-
-class Right : public testing::TestWithParam<Candidate> {};
-TEST_P(Right, IsAccepted) {
-  const CheckRun run = check(GetParam().task, GetParam().source, {"--only", "correctness"});
-  EXPECT_EQ(run.exit_code, 0) << run.output;
+class Right : public testing::TestWithParam<Candidates> {};
+TEST_P(Right, AreAccepted) {
+  auto runs = check_all(GetParam().task, GetParam().sources, {"--only", "correctness"});
+  for (const fs::path& source : GetParam().sources) EXPECT_EQ(runs[source].exit_code, 0) << source << "\n" << runs[source].output;
 }
-INSTANTIATE_TEST_SUITE_P(Kernels, Right, testing::ValuesIn(kernels("right")), test_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, Right, testing::ValuesIn(kernels("right")), task_name);
 
-class Wrong : public testing::TestWithParam<Candidate> {};
-TEST_P(Wrong, IsRejectedAtItsLine) { expect_rejected_as_marked(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Kernels, Wrong, testing::ValuesIn(kernels("wrong")), test_name);
+class Wrong : public testing::TestWithParam<Candidates> {};
+TEST_P(Wrong, AreRejectedAtTheirLines) {
+  auto runs = check_all(GetParam().task, GetParam().sources);
+  for (const fs::path& source : GetParam().sources) expect_rejected_as_marked(source, runs[source]);
+}
+INSTANTIATE_TEST_SUITE_P(Examples, Wrong, testing::ValuesIn(bad_examples()), task_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, Wrong, testing::ValuesIn(kernels("wrong")), task_name);
 
 class Hostile : public testing::TestWithParam<Candidate> {};
-TEST_P(Hostile, IsRejectedWithinItsLimits) { expect_rejected_as_marked(GetParam()); }
+TEST_P(Hostile, IsRejectedWithinItsLimits) { expect_rejected_as_marked(GetParam().source, check(GetParam().task, GetParam().source)); }
 INSTANTIATE_TEST_SUITE_P(Candidates, Hostile, testing::ValuesIn(hostile()), test_name);
 
 TEST(Check, AWrongCallIsExitTwo) {

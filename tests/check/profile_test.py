@@ -43,6 +43,8 @@ expect((code == 0 and "STG" in text and "bank_conflicts.cu" in text) or (code ==
 expect(run(TASK, BAD, "--code", "c")[0] == 2, "another code")
 
 code, text = run(TASK, os.path.join(PROJECT, "tests/hostile/does_not_compile.cu"))
-expect(code == 1 and "nothing was counted" in text, (code, text))
+expect(code == 1 and "nothing was counted" in text and "error[build]" in text and "does_not_compile.cu:" in text, (code, text))
+code, text = run(TASK, os.path.join(PROJECT, "tests/hostile/does_not_compile.cu"), "--json")
+expect(any(finding["contract"] == "build" and finding["line"] > 0 for finding in json.loads(text)["findings"]), text)
 expect(run(TASK, "/nowhere.cu")[0] == 2, "a candidate that is not there")
 print("profiled")

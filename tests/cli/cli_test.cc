@@ -1,4 +1,6 @@
 // Exit codes of the command line for calls that can do nothing: 2 names the word at fault, 3 what is missing here.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,6 +44,7 @@ std::vector<Call> calls() {
       {"candidate_alone", {"check", kCandidate}, 2, "the task file comes first: kforge check TASK.toml"},
       {"missing_task", {"check", "nothere.toml"}, 2, "nothere.toml"},
       {"missing_candidate", {"check", kTask, "nothere.cu"}, 2, "nothere.cu"},
+      {"export_form", {"export", "last", "--as", "rust"}, 2, "--as: rust not in {cuda,cpp}"},
       {"plan_missing_task", {"plan", "nothere.toml"}, 2, "nothere.toml"},
       {"report_missing_file", {"report", "nothere.json"}, 2, "nothere.json: there is no such file"},
       {"report_folder", {"report", "/tmp/"}, 2, "this is a folder"},
@@ -72,6 +75,15 @@ INSTANTIATE_TEST_SUITE_P(Words, Calls, ::testing::ValuesIn(calls()), [](const au
   std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; });
   return name;
 });
+
+TEST(Help, OfEachCommandEndsWithAnExampleAndIsText) {
+  for (const char* command : {"optimize", "check", "run", "plan", "profile", "explain", "runs", "report", "export", "gpus", "doctor", "mcp", "bench", "ci", "eval", "worker", "export-dataset", "knowledge"}) {
+    const ProcessResult help = kforge({command, "--help"});
+    EXPECT_EQ(help.exit_status, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr("Example")) << command;
+    EXPECT_EQ(std::count_if(help.out.begin(), help.out.end(), [](unsigned char c) { return c < 32 && c != '\n'; }), 0) << command;
+  }
+}
 
 TEST(Stdout, ThatIsFullIsAnError) {
   for (const char* words : {"gpus", "gpus --json", "doctor --json", "--help"}) {

@@ -113,7 +113,8 @@ class Judgements {
       for (const MarkedCandidate& one : marked_candidates(start))
         if (one.task() == task && (defences_off.empty() ? one.mark("bench").empty() || !one.mark("check").empty() : one.mark("check-off") == defences_off)) asked.push_back(one);
     for (const MarkedCandidate& one : asked) std::ofstream(home / (one.name() + ".cu")) << text_of(one);
-    const Answer answer = kforge({"check", (home / task.filename()).string(), home.string(), "--out", verdicts.string(), "--only", "correctness"}, {{"KFORGE_DEFENCES_OFF", defences_off}}, 280);
+    const Answer answer = kforge({"check", (home / task.filename()).string(), home.string(), "--out", verdicts.string(), "--only", "correctness", "--fresh-seed", "2718281828459045"}, {{"KFORGE_DEFENCES_OFF", defences_off}},
+                                 100 + 60 * static_cast<double>(asked.size()));
     for (const MarkedCandidate& one : asked) {
       std::ifstream file(verdicts / (one.name() + ".cu.json"));
       out[one.name()] = {json::parse(file, nullptr, false), answer.out + answer.err};

@@ -20,7 +20,7 @@ class Recorded : public Runner {
   // What the run was recorded with.
   ProcessResult replay(const std::string& run, const std::string& provider) const {
     const std::string folder = source_path("tests/llm/runs/" + run);
-    return kforge({"optimize", folder + "/task.toml", "--from", folder + "/naive.cu", "--llm", provider + ":" + folder + "/run.jsonl", "--proposers", "model,sweep", "--budget-seconds", "100000", "--jobs", "2"});
+    return kforge({"optimize", folder + "/task.toml", "--from", folder + "/naive.cu", "--llm", provider + ":" + folder + "/run.jsonl", "--proposers", "model,sweep", "--budget-seconds", "100000", "--jobs", "2", "--fresh-seed", "2718281828459045"});
   }
   static llm::Record recorded(const std::string& run) {
     const std::string path = source_path("tests/llm/runs/" + run + "/run.jsonl");
@@ -58,7 +58,7 @@ TEST_P(Replay, ReachesItsTargetWithTheSamePrompts) {
   for (const json& tried : ran["tried"]) {
     const std::string id = tried["candidate"]["id"], path = file(id + ".cu");
     ASSERT_TRUE(write_file_atomic(path, tried["candidate"]["source"].get<std::string>()));
-    const auto checked = kforge({"check", source_path("tests/llm/runs/" + run + "/task.toml"), path, "--seed", "977", "--json"});
+    const auto checked = kforge({"check", source_path("tests/llm/runs/" + run + "/task.toml"), path, "--seed", "977", "--fresh-seed", "2718281828459045", "--json"});
     const json verdict = json::parse(checked.out, nullptr, false);
     if (tried["verdict"]["status"] == "error") continue;   // it was not worth a proof
     EXPECT_EQ(verdict["status"], tried["verdict"]["status"]) << id << ": " << verdict.value("why", "");

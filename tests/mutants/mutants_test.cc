@@ -28,12 +28,19 @@ TEST_P(Mutants, AreRejected) {
   const std::string example = GetParam();
   auto folder = TemporaryDirectory::create("mutants");
   ASSERT_TRUE(folder);
-  const fs::path home = source_folder() / "examples" / example, file = folder->path() / "mutant.cu";
+  const fs::path home = source_folder() / "examples" / example;
   EXPECT_EQ(check(home / "task.toml", home / "good.cu").exit_code, 0);
+  const std::vector<Mutant> all = mutants(read(home / "good.cu"));
+  std::vector<fs::path> files;
+  for (const Mutant& mutant : all) {
+    files.push_back(folder->path() / ("mutant" + std::to_string(files.size()) + ".cu"));
+    std::ofstream(files.back()) << mutant.source;
+  }
+  auto runs = check_all(home / "task.toml", files);
   int rejected = 0;
-  for (const Mutant& mutant : mutants(read(home / "good.cu"))) {
-    std::ofstream(file) << mutant.source;
-    const CheckRun run = check(home / "task.toml", file);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Mutant& mutant = all[i];
+    const CheckRun& run = runs[files[i]];
     if (run.failed == std::vector<std::string>{"build"}) continue;
     EXPECT_EQ(run.exit_code, 1) << example << ":" << mutant.line << " " << mutant.kind << " " << mutant.change << ": " << run.output;
     if (run.exit_code == 1) ++rejected;

@@ -94,6 +94,23 @@ TEST_F(RunProgram, LevelsOfCheckingDifferInWhatTheySee) {
   EXPECT_EQ(fault("none", "everything").exit_status, 125);
 }
 
+// Rightly ordered work of several streams and graphs, and each case without that order.
+TEST_F(RunProgram, RacesBetweenStreamsAreFoundAndNothingElseIs) {
+  const std::vector<std::string> cases = {"kernels", "overwritten", "copy-in", "copy-out", "fill", "array", "texels", "legacy", "host-waits", "early-event", "halves", "atomics", "captured",
+                                          "built", "relaunched", "allocated", "freed", "dependent", "host-function"};
+  std::vector<std::string> right = {kPrograms + "stream_races.cu", "--checks", "all", "--"};
+  right.insert(right.end(), cases.begin(), cases.end());
+  const ProcessResult none = kforge_run(right);
+  EXPECT_EQ(none.exit_status, 0) << none.err;
+  EXPECT_THAT(none.err, Not(HasSubstr("error[")));
+  for (const std::string& name : cases) {
+    const ProcessResult wrong = kforge_run({kPrograms + "stream_races.cu", "--checks", "all", "--", name + "-wrong"});
+    EXPECT_EQ(wrong.exit_status, 86) << name << wrong.err;
+    EXPECT_EQ(wrong.out, name + "-wrong: cudaSuccess\n");
+    EXPECT_THAT(wrong.err, HasSubstr("error[safety.races]")) << name;
+  }
+}
+
 TEST_F(RunProgram, FlagsWithoutFencesOrderSelectionsInPlace) {
   const ProcessResult result = kforge_run({kPrograms + "selections.cu", "--checks", "all"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
@@ -137,6 +154,16 @@ TEST_F(RunProgram, SeparatelyCompiledDeviceCodeIsLinked) {
   EXPECT_EQ(result.exit_status, 0);
 }
 
+TEST_F(RunProgram, DeviceCodeThatNvccLinkedForNoGpuIsRefusedInWords) {
+  const auto tools = build::find_toolchain();
+  const auto folder = TemporaryDirectory::create("run_programs");
+  const std::string program = folder->path() / "unlinked";
+  ASSERT_TRUE(execute({tools->nvcc, "-rdc=true", "-gencode=arch=compute_80,code=compute_80", "-cudart", "shared", kPrograms + "whole.cu", kPrograms + "half.cu", "-o", program}).succeeded());
+  const ProcessResult refused = kforge_run({program});
+  EXPECT_THAT(refused.err, HasSubstr("linked for no GPU"));
+  EXPECT_EQ(refused.exit_status, 86);
+}
+
 TEST_F(RunProgram, OptionsOfNvccGoToNvcc) {
   const ProcessResult result = kforge_run({kPrograms + "whole.cu", kPrograms + "half.cu", "-rdc", "true", "-Wno-deprecated-gpu-targets", "-diag-suppress", "177", "--diag-suppress=550",
                                            "-default-stream", "per-thread", "-restrict", "-Xcudafe", "--display_error_number"});
@@ -157,6 +184,17 @@ TEST_F(RunProgram, ProgramsThatAreThereRunWhenTheyLinkTheSharedRuntime) {
   EXPECT_THAT(newer.err, HasSubstr("no PTX in the program can run on sm_75"));
   EXPECT_EQ(newer.exit_status, 86);
   EXPECT_EQ(kforge_run({here + "absent"}).exit_status, 125);
+}
+
+TEST_F(RunProgram, RegistersOfAProgramThatHoldsPtxOnlyAreEstimated) {
+  const auto tools = build::find_toolchain();
+  const auto folder = TemporaryDirectory::create("run_registers");
+  const std::string here = folder->path().string() + "/";
+  ASSERT_TRUE(write_file_atomic(here + "ask.cu", "#include <cstdio>\n__global__ void scale(float* x) { x[threadIdx.x] *= 2; }\n"
+                                                 "int main() { cudaFuncAttributes of; int blocks = 0; cudaFuncGetAttributes(&of, scale);\n"
+                                                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 256, 0); std::printf(\"%d %d\\n\", of.numRegs, blocks); }\n"));
+  ASSERT_TRUE(execute({tools->nvcc, "-gencode", "arch=compute_80,code=compute_80", "-cudart", "shared", here + "ask.cu", "-o", here + "ask"}).succeeded());
+  EXPECT_EQ(kforge_run({here + "ask", "--gpu", "a100"}).out, "16 8\n");   // ptxas takes 8 for it; as many blocks fit
 }
 
 TEST_F(RunProgram, ProgramsOfCuda12Run) {
@@ -191,7 +229,7 @@ TEST_F(RunProgram, WhatDoesNotBuildIsSaidInTheCompilersWords) {
   EXPECT_EQ(kforge_run({}).exit_status, 2);
 }
 
-// Programs that check themselves, each about one part of CUDA. All but bulk and warpgroup, which were not tried there yet, pass on an H200.
+// Programs that check themselves, each about one part of CUDA. All but clusters, which was not tried there yet, pass on an H200.
 class ThemeOfCuda : public RunProgram, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(ThemeOfCuda, PassesItsOwnChecks) {
@@ -204,7 +242,7 @@ TEST_P(ThemeOfCuda, PassesItsOwnChecks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Themes, ThemeOfCuda,
-                         ::testing::Values("async", "atomics", "bulk", "cub_blocks", "groups", "halves", "lanes", "language", "maths", "memory", "modern", "operators", "printing", "ptx", "random", "streams", "structs",
+                         ::testing::Values("async", "atomics", "bulk", "clusters", "cub_blocks", "groups", "halves", "lanes", "language", "maths", "memory", "modern", "operators", "printing", "ptx", "random", "streams", "structs",
                                            "symbols", "textures", "thrusts", "warpgroup", "warps"),
                          [](const auto& theme) { return std::string(theme.param); });
 

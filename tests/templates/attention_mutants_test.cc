@@ -36,13 +36,15 @@ const Mutant kMutants[] = {
     {"SumsAreNotScaledDown", "sum[i][n][2 * half] *= kept, sum[i][n][2 * half + 1] *= kept;", "(void)kept;", "", {kNumbers}},
     {"WeightsAreNotScaledDown", "weight[i][half] * kept + added", "weight[i][half] + added", "", {kNumbers}},
     {"OneLanesWeightsAreTheRows", "1 / over_row(weight[i][half], true)", "1 / weight[i][half]", "", {kNumbers}},
-    {"WgmmaBarrierOfAStep", "__syncthreads();", "", "const auto arrive", {"safety.races", "safety.uninitialised", "safety.async"}, "attention_head", "attention_wgmma"},
-    {"WgmmaCopiesOfAStep", "asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(kStages - 3) : \"memory\");", "", "const auto arrive", {"safety.async", "safety.races", "safety.uninitialised"}, "attention_head", "attention_wgmma"},
-    {"WgmmaProxyFence", "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");", "", "const auto arrive", {"safety.async"}, "attention_head", "attention_wgmma"},
+    {"WgmmaQueriesAreAwaited", "wait_for(query_full + 8 * query.stage, query.phase);", "", "float kept[2];", {"safety.async", "safety.races", "safety.uninitialised", kNumbers}, "attention_head", "attention_wgmma"},
+    {"WgmmaKeysAreAwaited", "wait_for(key_full + 8 * key.stage, key.phase);", "", "for (int step = 1; step < own_steps", {"safety.async", "safety.races", "safety.uninitialised", kNumbers}, "attention_head", "attention_wgmma"},
+    {"WgmmaValuesAreAwaited", "wait_for(value_full + 8 * value.stage, value.phase);", "", "round_weights();\n    }", {"safety.async", "safety.races", kNumbers}, "attention_cross", "attention_wgmma"},
+    {"WgmmaFreeBuffersAreAwaited", "wait_for(key_empty + 8 * ring.stage, ring.phase ^ 1);", "", "for (int step = 0; step < steps", {"safety.barriers", "run.hang", "safety.async", "safety.races"}, "attention_cross", "attention_wgmma"},
     {"WgmmaScoresAreAwaited", "wait_products<1>();", "", "", {"safety.async", kNumbers}, "attention_head", "attention_wgmma"},
     {"WgmmaSumsAreAwaited", "wait_products<0>();", "", "weigh(step, kept);", {"safety.async", kNumbers}, "attention_head", "attention_wgmma"},
     {"WgmmaSumsAreNotScaledDown", "sum[i] *= kept[i / 2 % 2];", "(void)kept;", "", {kNumbers}, "attention_head", "attention_wgmma"},
-    {"WgmmaLastValuesAreLeftOut", "multiply_values(steps - 1);", "", "", {kNumbers}, "attention_head", "attention_wgmma"},
+    {"WgmmaLastValuesAreLeftOut", "multiply_values();", "", "round_weights();\n    }", {kNumbers}, "attention_head", "attention_wgmma"},
+    {"WgmmaRowsBehindTheEndAreWritten", "if (first_query + own * 64 + row >= query_count) continue;", "", "", {"safety.bounds"}, "attention_head", "attention_wgmma"},
     {"TheLastStepIsLeftOut", "(seen + kTileK - 1) / kTileK", "(seen + kTileK - 1) / kTileK - 1", "", {kNumbers, "safety.uninitialised"}},
 };
 
@@ -62,7 +64,7 @@ TEST_P(AttentionMutants, AreRejected) {
   // Several steps and all buffers even at the judge's small sizes.
   const bool by_warps = one->made.name == "attention_mma";
   const auto candidate = by_warps ? propose::candidate_at(*one, {{"tile_q", 32}, {"tile_k", 32}, {"warp_m", 16}, {"stages", 2}})
-                                  : propose::candidate_at(*one, {{"groups", 1}, {"tile_k", 64}, {"stages", 3}, {"blocks_per_sm", 1}});
+                                  : propose::candidate_at(*one, {{"groups", 2}, {"tile_k", 64}, {"stages", 2}, {"query_buffers", 1}, {"turns", 1}, {"section", 32}, {"blocks_per_sm", 1}});
   ASSERT_TRUE(candidate) << to_string(candidate.error());
   std::string source = candidate->source;
   const std::size_t start = source.find(mutant.after), at = source.find(mutant.from, start);

@@ -1,4 +1,4 @@
-// C = A * B, row-major; on several threads and eight rows at a time, so that a product of 4096^3 takes seconds.
+// C = A * B, row-major; on several threads and eight rows at a time, so that a product of some thousand a side takes seconds.
 #include <algorithm>
 #include <thread>
 #include <vector>

@@ -154,12 +154,12 @@ __global__ void count_bytes(const uint8_t* x, size_t n, unsigned* bins) {
   __syncthreads();
   atomicAdd(&bins[threadIdx.x], s[threadIdx.x]);
 }
-template <class T> __global__ void check_gemm(const T* a, const T* b, const T* c, int m, int k, int n, double unit, double* e) {
+template <class T> __global__ void check_gemm(const T* a, const T* b, const T* c, int m, int k, int n, double unit, double inexact, double* e) {
   const int sample = blockIdx.x * blockDim.x + threadIdx.x;
   const int i = mix(sample) % m, j = (mix(sample / 32 + 77777) % n + sample % 32) % n;
   double s = 0;
   for (int l = 0; l < k; ++l) s += double(float(a[size_t(i) * k + l])) * double(float(b[size_t(l) * n + j]));
-  worst(e, fabs(double(float(c[size_t(i) * n + j])) - s) / (4 * (unit * fabs(s) + 4 * 6e-8 * sqrt(double(k)) * sqrt(double(k)))));
+  worst(e, fabs(double(float(c[size_t(i) * n + j])) - s) / (4 * (unit * fabs(s) + 4 * 6e-8 * sqrt(double(k)) * sqrt(double(k)) + inexact * sqrt(double(k)))));
 }
 
 // A block a sampled row of a sampled head: lengths up to 2048, 64 wide, the scale 1 / 8. Against 0.8% of the row's root mean square.
@@ -288,6 +288,18 @@ Task make_task(const std::string& name) {
     t.outputs = {{o, 2 * n}};
     t.call = [=](void* f, cudaStream_t s) { return reinterpret_cast<cudaError_t (*)(P, P, P, void*, int, int, cudaStream_t)>(f)(q, k, v, o, heads, length, s); };
     t.check = [=] { clear_error(); check_attention<<<256, 256>>>(q, k, v, o, heads, length, causal, error_cell); return error_now(); };
+  } else if (name.rfind("gemm_f32_", 0) == 0 || name.rfind("gemm_tf32_", 0) == 0) {   // tf32: factors may lose 13 bits, 1e-3 each
+    const bool exact = name.rfind("gemm_f32_", 0) == 0;
+    int m = 0, n = 0, k = 0;
+    const std::string sizes = name.substr(name.rfind('_') + 1);
+    if (std::sscanf(sizes.c_str(), "%dx%dx%d", &m, &n, &k) != 3) m = n = k = std::atoi(sizes.c_str());
+    t.symbol = "gemm";
+    float *a = take<float>(size_t(m) * k), *b = take<float>(size_t(k) * n), *c = take<float>(size_t(m) * n);
+    fill_normal<<<4096, 256>>>(a, size_t(m) * k, 12, 0, 1); fill_normal<<<4096, 256>>>(b, size_t(k) * n, 13, 0, 1);
+    t.bytes = 4.0 * (double(m) * k + double(k) * n + double(m) * n); t.operations = 2.0 * m * n * k;
+    t.outputs = {{c, size_t(m) * n * 4}};
+    t.call = [=](void* f, cudaStream_t s) { return reinterpret_cast<cudaError_t (*)(P, P, void*, int, int, int, cudaStream_t)>(f)(a, b, c, m, k, n, s); };
+    t.check = [=] { clear_error(); check_gemm<<<128, 256>>>(a, b, c, m, k, n, 1e-7, exact ? 0 : 1e-3, error_cell); return error_now(); };
   } else if (name.rfind("gemm", 0) == 0) {   // gemm_f16_4096, gemm_bf16_8192, gemm_f16_64x4096x4096 (m x n x k)
     const bool half = name.find("bf16") == std::string::npos;
     int m = 0, n = 0, k = 0;
@@ -302,8 +314,8 @@ Task make_task(const std::string& name) {
     t.call = [=](void* f, cudaStream_t s) { return reinterpret_cast<cudaError_t (*)(P, P, void*, int, int, int, cudaStream_t)>(f)(a, b, c, m, k, n, s); };
     t.check = [=] {
       clear_error();
-      if (half) check_gemm<<<128, 256>>>(reinterpret_cast<__half*>(a), reinterpret_cast<__half*>(b), reinterpret_cast<__half*>(c), m, k, n, 4.9e-4, error_cell);
-      else check_gemm<<<128, 256>>>(reinterpret_cast<__nv_bfloat16*>(a), reinterpret_cast<__nv_bfloat16*>(b), reinterpret_cast<__nv_bfloat16*>(c), m, k, n, 3.9e-3, error_cell);
+      if (half) check_gemm<<<128, 256>>>(reinterpret_cast<__half*>(a), reinterpret_cast<__half*>(b), reinterpret_cast<__half*>(c), m, k, n, 4.9e-4, 0, error_cell);
+      else check_gemm<<<128, 256>>>(reinterpret_cast<__nv_bfloat16*>(a), reinterpret_cast<__nv_bfloat16*>(b), reinterpret_cast<__nv_bfloat16*>(c), m, k, n, 3.9e-3, 0, error_cell);
       return error_now();
     };
   }

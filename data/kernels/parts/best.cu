@@ -14,6 +14,6 @@ __device__ __forceinline__ Best<V> better_min(Best<V> a, Best<V> b) {
   return b.value < a.value || (b.value == a.value && b.index < a.index) ? b : a;
 }
 template <class V>
-__device__ __forceinline__ Best<V> exchanged(Best<V> own, int offset) {
-  return {__shfl_xor_sync(0xffffffffu, own.value, offset), __shfl_xor_sync(0xffffffffu, own.index, offset)};
+__device__ __forceinline__ Best<V> exchanged(Best<V> own, int offset, unsigned lanes = 0xffffffffu) {
+  return {__shfl_xor_sync(lanes, own.value, offset), __shfl_xor_sync(lanes, own.index, offset)};
 }

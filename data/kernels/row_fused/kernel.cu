@@ -10,7 +10,7 @@ namespace {
 
 using Real = {{{real}}};
 constexpr int kThreads = {{threads}};
-constexpr int kGroup = {{group}};   // threads that share a row: whole warps
+constexpr int kGroup = {{group}};   // threads that share a row: whole warps, or part of one
 constexpr int kRows = kThreads / kGroup;   // of a block
 constexpr int kVector = {{vector}};
 constexpr int kPacks = {{packs}};
@@ -26,22 +26,22 @@ constexpr int kStream = {{stream}};
 
 {{/has_arg}}
 template <class T>
-__device__ __forceinline__ T exchanged(T own, int offset) {
-  return __shfl_xor_sync(0xffffffffu, own, offset);
+__device__ __forceinline__ T exchanged(T own, int offset, unsigned lanes) {
+  return __shfl_xor_sync(lanes, own, offset);
 }
 
-// Over the threads of a row; all of them get the result. Each call of a block has a `scratch` of its own, a part of it for each row.
+// Over the threads of a row; all of them get the result. `lanes`: those of the warp that have a row. Each call of a block has a `scratch` of its own, a part of it for each row.
 template <class T, class Op>
-__device__ __forceinline__ T reduce_group(T value, Op op, T* scratch) {
+__device__ __forceinline__ T reduce_group(T value, Op op, unsigned lanes, T* scratch) {
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) value = op(value, exchanged(value, offset));
+  for (int offset = (kGroup < 32 ? kGroup : 32) / 2; offset > 0; offset /= 2) value = op(value, exchanged(value, offset, lanes));
   if constexpr (kGroup > 32) {
     constexpr int kWarps = kGroup / 32;
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
     __syncthreads();
     value = scratch[threadIdx.x / kGroup * kWarps + threadIdx.x % kWarps];
 #pragma unroll
-    for (int offset = kWarps / 2; offset > 0; offset /= 2) value = op(value, exchanged(value, offset));
+    for (int offset = kWarps / 2; offset > 0; offset /= 2) value = op(value, exchanged(value, offset, lanes));
   }
   return value;
 }
@@ -69,6 +69,8 @@ __global__ void __launch_bounds__(kThreads, kDepth > 0 ? (kBlocksPerSm > 0 ? kBl
 {{/reductions}}
 {{/passes}}
   const int lane = threadIdx.x % kGroup;
+  long long row = static_cast<long long>(blockIdx.x) * kRows + threadIdx.x / kGroup;
+  [[maybe_unused]] const unsigned lanes = kGroup < 32 ? __ballot_sync(0xffffffffu, row < row_count) : 0xffffffffu;
 
   const auto process = [&]([[maybe_unused]] Inputs<kWidth> (&kept)[kCount], long long row, [[maybe_unused]] int turn) {
     const long long base = row * column_count;
@@ -107,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, kDepth > 0 ? (kBlocksPerSm > 0 ? kBl
       });
     }
 {{#reductions}}
-    {{name}} = reduce_group({{name}}, []({{{type}}} a, {{{type}}} b) -> {{{type}}} { return {{{combined}}}; }, {{name}}_scratch[turn]);
+    {{name}} = reduce_group({{name}}, []({{{type}}} a, {{{type}}} b) -> {{{type}}} { return {{{combined}}}; }, lanes, {{name}}_scratch[turn]);
 {{/reductions}}
 
 {{/passes}}
@@ -131,7 +133,6 @@ __global__ void __launch_bounds__(kThreads, kDepth > 0 ? (kBlocksPerSm > 0 ? kBl
   };
 
   [[maybe_unused]] Inputs<kWidth> kept[kCount];
-  long long row = static_cast<long long>(blockIdx.x) * kRows + threadIdx.x / kGroup;
   if constexpr (kDepth == 0) {
     if (row >= row_count) return;
     if constexpr (kResident) {

@@ -1,4 +1,4 @@
-// Square tiles through shared memory: rows are read and rows are written, kVector elements by one access on both sides. A vector of row r
+// Square tiles through shared memory, of the last dimension of the input and the last one of the output: rows are read and rows are written, kVector elements by one access on both sides. A vector of row r
 // lies (r / kVector) % 8 vectors away from its own place, so that the lanes that gather a column meet different banks.
 {{{headers}}}
 
@@ -19,12 +19,16 @@ constexpr int kStream = {{stream}};
 template <int kWidth>
 __global__ void __launch_bounds__(kThreads) transpose_kernel({{{kernel_parameters}}}, long long row_count, long long column_count, unsigned row_tiles, unsigned column_tiles) {
   constexpr int kUnits = kTile / kWidth;        // vectors of a row of the tile
+  // The four columns that a warp gathers at once lie in one vector, or in two of two elements: those stay neighbours.
+  constexpr int kSpread = kWidth == 2 && sizeof(In) <= 4 ? 2 : 1;
   // Single elements have a column of padding instead.
   constexpr int kPitch = kWidth > 1 ? kUnits : kTile + 1;
   __shared__ __align__(16) Pack<In, kWidth> tile[kTile][kPitch];
   const unsigned strip = blockIdx.x / column_tiles;
   const long long first_row = static_cast<long long>(strip % row_tiles) * kTile, first_column = static_cast<long long>(blockIdx.x % column_tiles) * kTile;
-  const long long base = strip / row_tiles * row_count * column_count;
+  [[maybe_unused]] const long long batch = strip / row_tiles;
+  const long long in_base = {{{in_base}}}, out_base = {{{out_base}}};
+  const long long in_pitch = {{{in_pitch}}}, out_pitch = {{{out_pitch}}};
   {{{uniform_loads}}}
 
   constexpr int kAccesses = kTile * kUnits / kThreads;
@@ -37,12 +41,12 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel({{{kernel_parameter
     for (int k = 0; k < kHeld; ++k) {
       const int i = (first + k) * kThreads + threadIdx.x, row = i / kUnits, unit = i % kUnits;
       if (first_row + row < row_count && first_column + unit * kWidth < column_count)
-        held[k] = load_once<kWidth>({{in}} + base + (first_row + row) * column_count + first_column + unit * kWidth);
+        held[k] = load_once<kWidth>({{in}} + in_base + (first_row + row) * in_pitch + first_column + unit * kWidth);
     }
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
       const int i = (first + k) * kThreads + threadIdx.x, row = i / kUnits, unit = i % kUnits;
-      if (first_row + row < row_count && first_column + unit * kWidth < column_count) tile[row][kWidth > 1 ? unit ^ (row / kWidth % 8) : unit] = held[k];
+      if (first_row + row < row_count && first_column + unit * kWidth < column_count) tile[row][kWidth > 1 ? unit ^ (row / kWidth % 8 * kSpread) : unit] = held[k];
     }
   }
   __syncthreads();
@@ -57,11 +61,11 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel({{{kernel_parameter
     Pack<Out, kWidth> out_pack;
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      const In element = kWidth > 1 ? tile[unit * kWidth + e][column / kWidth ^ (unit % 8)].at[column % kWidth] : tile[unit][column].at[0];
+      const In element = kWidth > 1 ? tile[unit * kWidth + e][column / kWidth ^ (unit % 8 * kSpread)].at[column % kWidth] : tile[unit][column].at[0];
       {{{inside}}}
       out_pack.at[e] = {{{value}}};
     }
-    store<kWidth>({{out}} + base + (first_column + column) * row_count + first_row + unit * kWidth, out_pack);
+    store<kWidth>({{out}} + out_base + (first_column + column) * out_pitch + first_row + unit * kWidth, out_pack);
   }
 }
 

@@ -131,6 +131,16 @@ static void virtual_memory() {
   unsigned value = 0;
   EXPECT(cuMemsetD32(address + unit, 0xabcd1234u, unit / 4), CUDA_SUCCESS), EXPECT(cuMemcpyDtoH(&value, address + 2 * unit - 4, 4), CUDA_SUCCESS);
   EXPECT(value, 0xabcd1234u);
+  CUmemAllocationProp told{};
+  EXPECT(cuMemGetAllocationPropertiesFromHandle(&told, piece), CUDA_SUCCESS);
+  EXPECT(told.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE), EXPECT(told.location.type, CU_MEM_LOCATION_TYPE_DEVICE);
+  int compresses = 0;
+  CUmemGenericAllocationHandle compressed;
+  props.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+  EXPECT(cuDeviceGetAttribute(&compresses, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0), CUDA_SUCCESS);
+  EXPECT(cuMemCreate(&compressed, unit, &props, 0), CUDA_SUCCESS), EXPECT(cuMemGetAllocationPropertiesFromHandle(&told, compressed), CUDA_SUCCESS);
+  EXPECT(told.allocFlags.compressionType, compresses), EXPECT(cuMemRelease(compressed), CUDA_SUCCESS);
+  EXPECT(cuMemGetAllocationPropertiesFromHandle(&told, 12345), CUDA_ERROR_INVALID_VALUE);
   EXPECT(cuMemUnmap(address + unit, unit), CUDA_SUCCESS), EXPECT(cuMemRelease(piece), CUDA_SUCCESS), EXPECT(cuMemAddressFree(address, 2 * unit), CUDA_SUCCESS);
 }
 

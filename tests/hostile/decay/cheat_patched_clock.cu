@@ -2,7 +2,7 @@
 // kind: patched timing functions
 // check: interface | mprotect
 // check-off: imports
-// bench: clock
+// bench: asks for mprotect
 // bench-off: imports,clock
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,0 +1,5 @@
+extern "C" void rows_moved(const float* x, float* y, int depth, int rows, int cols) {
+  for (int d = 0; d < depth; ++d)
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < cols; ++c) y[((long long)r * depth + d) * cols + c] = x[((long long)d * rows + r) * cols + c];
+}
