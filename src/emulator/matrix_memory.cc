@@ -2,6 +2,7 @@
 // that it gets itself when nothing is transposed. So sectors, banks, races and unwritten bytes are those of such a load.
 #include "emulator/matrix_memory.h"
 
+#include "emulator/alu.h"
 #include "emulator/fragment_wide.h"
 #include "emulator/lane_access.h"
 #include "emulator/matrix_shape.h"
@@ -192,6 +193,7 @@ struct Straight {
 template <class T>
 bool is_uniform(const std::byte* slot) {
   if (has_avx512()) return avx512::is_uniform(slot, sizeof(T));
+  if (has_avx2()) return avx2::is_uniform(slot, sizeof(T));
   T first, different{};
   std::memcpy(&first, slot, sizeof first);
   for (std::uint32_t i = 0; i < 32; ++i) different |= get<T>(slot, i) ^ first;
@@ -238,6 +240,7 @@ template <class T>
 void load_straight(Warp& w, const Op& op, const Tiling& t, const Straight& from) {
   walk_straight(w, op, t, from, [](std::byte* slot, const std::byte* start, std::uint64_t group, std::uint64_t lane) {
     if (has_avx512()) return avx512::load_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
+    if (has_avx2()) return avx2::load_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
     for (std::uint64_t i = 0; i < 32; ++i) std::memcpy(slot + i * sizeof(T), start + i / 4 * group + i % 4 * lane, sizeof(T));
   });
 }
@@ -246,6 +249,7 @@ template <class T>
 void store_straight(Warp& w, const Op& op, const Tiling& t, const Straight& to) {
   walk_straight(w, op, t, to, [](const std::byte* slot, std::byte* start, std::uint64_t group, std::uint64_t lane) {
     if (has_avx512()) return avx512::store_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
+    if (has_avx2()) return avx2::store_fragment(slot, start, {static_cast<std::int32_t>(group), static_cast<std::int32_t>(lane)}, sizeof(T));
     for (std::uint64_t i = 0; i < 32; ++i) std::memcpy(start + i / 4 * group + i % 4 * lane, slot + i * sizeof(T), sizeof(T));
   });
 }

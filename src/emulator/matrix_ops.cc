@@ -171,7 +171,8 @@ Flow run_mma_doubles(Warp& w, const Op& op, std::uint32_t mask) {
   for (std::uint32_t i = 0; i < count_d; ++i) d[i] = w.at(op.list[i]);
   for (std::uint32_t i = count_d; i < op.list_count; ++i) read[i - count_d] = w.at(op.list[i]);
   tile.a = read, tile.b = read + op.wide, tile.c = read + op.wide + op.flags, tile.d = d;
-  return avx512::multiply_doubles(tile) ? Flow::next : run_mma<true>(w, op, mask);
+  const bool is_done = has_avx512() ? avx512::multiply_doubles(tile) : avx2::multiply_doubles(tile);
+  return is_done ? Flow::next : run_mma<true>(w, op, mask);
 }
 
 // The old m8n8k4 of f16: four products of 8 x 8 x 4, each by two groups of four lanes (9.7.14.5.1).
@@ -251,7 +252,7 @@ Handlers select_matrix(const ptx::Instruction& in, Exec exec) {
   if (shape.k == 0) return {};
   if (exec == Exec::mma && is_sparse(in)) return same(sparse_mma_handler());
   const bool quads = exec == Exec::mma && shape.m == 8 && shape.k == 4 && in.type2 == Type::f16;
-  const bool doubles = in.type == Type::f64 && shape.n == 8 && shape.m <= 16 && has_avx512();
+  const bool doubles = in.type == Type::f64 && shape.n == 8 && shape.m <= 16 && has_wide();
   return same(quads ? &run_mma_quads : doubles ? &run_mma_doubles : shape.n == 8 && shape.m <= 16 ? &run_mma<true> : &run_mma<false>);
 }
 

@@ -70,8 +70,10 @@ constexpr Case kCases[] = {
 
 struct Outcome { std::uint64_t done = 0, all = 0; };
 
+using Way = std::uint32_t (*)(const MatrixTile&, std::uint32_t);
+
 // Rounds of one case; the tiles that the wide way took are equal.
-Outcome compare(const Case& one, int sm, std::uint32_t halves, Values values, std::mt19937& random) {
+Outcome compare(Way way_of_registers, const Case& one, int sm, std::uint32_t halves, Values values, std::mt19937& random) {
   Outcome outcome;
   for (int round = 0; round < 12; ++round) {
     Slot a[8], b[4], c[4], d[2][4];
@@ -89,7 +91,7 @@ Outcome compare(const Case& one, int sm, std::uint32_t halves, Values values, st
     tile.d_is_half = one.d == Type::f16;
     tile.satfinite = one.c == Type::s32 && round % 2 == 0;
     ++outcome.all;
-    if (avx512::multiply_tiles(tile, 1) == 0) continue;
+    if (way_of_registers(tile, 1) == 0) continue;
     ++outcome.done;
     tile.d = pd[1];
     baseline::multiply_tile(tile);
@@ -108,14 +110,13 @@ Outcome compare(const Case& one, int sm, std::uint32_t halves, Values values, st
   return outcome;
 }
 
-TEST(MatrixWide, GivesTheBitsOfTheOtherWays) {
-  if (!has_avx512()) GTEST_SKIP() << "this machine has no AVX-512";
+void compare_all(Way way) {
   std::mt19937 random(20250731);
   for (const Case& one : kCases)
     for (int sm : {80, 90})
       for (std::uint32_t halves : {1u, 2u})
         for (Values values : kAll) {
-          const Outcome outcome = compare(one, sm, halves, values, random);
+          const Outcome outcome = compare(way, one, sm, halves, values, random);
           if (testing::Test::HasFailure()) return;
           const bool known = one.a != Type::tf32 || sm == 90;   // blocks of 4 on sm_80
           const bool overflows = one.d == Type::f16 && values == Values::wide;   // an infinity in the next block
@@ -125,15 +126,25 @@ TEST(MatrixWide, GivesTheBitsOfTheOtherWays) {
         }
 }
 
+TEST(MatrixWide, GivesTheBitsOfTheOtherWaysInRegistersOfAvx512) {
+  if (!has_avx512()) GTEST_SKIP() << "this machine has no AVX-512";
+  compare_all(&avx512::multiply_tiles);
+}
+
+TEST(MatrixWide, GivesTheBitsOfTheOtherWaysInRegistersOfAvx2) {
+  if (!has_avx2_fma()) GTEST_SKIP() << "this machine has no AVX2 with FMA and F16C";
+  compare_all(&avx2::multiply_tiles);
+}
+
 TEST(MatrixWide, IsAskedForTypesThatItKnowsOnly) {
   MatrixTile tile{};
   for (const Case& one : kCases) {
     tile.a_type = one.a, tile.k = one.k;
-    EXPECT_TRUE(avx512::knows(tile)) << ptx::name(one.a);
+    EXPECT_TRUE(knows(tile)) << ptx::name(one.a);
   }
   for (const Type type : {Type::e4m3, Type::e5m2, Type::b1, Type::u4, Type::s4}) {
     tile.a_type = type, tile.k = 32;
-    EXPECT_FALSE(avx512::knows(tile)) << ptx::name(type);
+    EXPECT_FALSE(knows(tile)) << ptx::name(type);
   }
 }
 
