@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Each headline task by `kforge optimize` alone, then its winner in turns with the baselines, then the table.
 
-  bench/headline/search.py [--tasks softmax,...] [--budget 170] [--store FOLDER] [--out FILE.jsonl] [--device gpu:0]
+  bench/headline/search.py [--tasks softmax,...] [--budget 170] [--jobs 1] [--store FOLDER] [--out FILE.jsonl] [--device gpu:0]
 
 A task's search begins in an empty store, FOLDER/TASK, and goes on there when the command is given again: a finished one is not repeated, an unfinished one is resumed.
-The winner is then timed by `kforge bench` beside PyTorch's operator (cold L2, fresh inputs), which also measures the copy bandwidth that the task's figure is a part of.
+Several searches at once (--jobs) share the GPU, which one of them holds at a time: what one waits for it counts in its seconds.
+The winner is then timed by `kforge bench` beside the library (cold L2, fresh inputs), which also measures the copy bandwidth that the task's figure is a part of.
 The table goes to standard output, a line of JSON per task to --out. Exit code 1 when a task has no winner or misses its figure.
 """
 import argparse
@@ -13,7 +14,9 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 KFORGE = os.environ.get("KFORGE", str(HERE.parent.parent / "build/release/bin/kforge"))
@@ -34,7 +37,50 @@ TASKS = {
     "histogram": (0.85, "copy", 1 << 28),
     "attention": (0.90, "pytorch", 0),
     "attention_causal": (0.90, "pytorch", 0),
+    "gemm_f16_4096": (0.997, "cublaslt", 0),
+    "gemm_f16_8192": (0.997, "cublaslt", 0),
+    "gemm_bf16_4096": (0.997, "cublaslt", 0),
+    "gemm_bf16_8192": (0.997, "cublaslt", 0),
+    "gemm_f16_2048": (1.0, "cublaslt", 0),
+    "gemm_f16_64": (1.0, "cublaslt", 0),
+    "gemm_f16_128": (1.0, "cublaslt", 0),
+    "gemm_tf32_4096": (0.97, "cublaslt", 0),
+    "gemm_f32_4096": (1.0, "cublaslt", 0),
+    "gemm_bias_gelu": (1.1, "pytorch", 0),
 }
+
+
+def product(m, n, k, folder, words=()):
+    return folder, [("measure", f"measure = [{{m = {m}, k = {k}, n = {n}}}]")], words
+
+
+# Tasks that are others at one size: the folder, the lines that are replaced by what they begin with, words that are replaced.
+VARIANTS = {
+    "gemm_f16_4096": product(4096, 4096, 4096, "gemm_f16"),
+    "gemm_f16_8192": product(8192, 8192, 8192, "gemm_f16"),
+    "gemm_bf16_4096": product(4096, 4096, 4096, "gemm_bf16"),
+    "gemm_bf16_8192": product(8192, 8192, 8192, "gemm_bf16"),
+    "gemm_f16_2048": product(2048, 2048, 2048, "gemm_f16"),
+    "gemm_f16_64": product(64, 4096, 4096, "gemm_f16"),
+    "gemm_f16_128": product(128, 11008, 4096, "gemm_f16"),
+    "gemm_tf32_4096": product(4096, 4096, 4096, "gemm_tf32"),
+    "gemm_f32_4096": product(4096, 4096, 4096, "gemm_tf32", [('"tf32"', '"f32"')]),
+}
+
+
+def task_file(name, store):
+    """The task's file: one of the folders beside this program, or a variant of one, which is written into the store."""
+    if name not in VARIANTS:
+        return HERE / name / "task.toml"
+    folder, lines, words = VARIANTS[name]
+    text = (HERE / folder / "task.toml").read_text().replace(f'name = "{folder}"', f'name = "{name}"', 1)
+    for old, new in words:
+        text = text.replace(old, new)
+    text = "\n".join(next((new for start, new in lines if line.startswith(start)), line) for line in text.split("\n"))
+    store.mkdir(parents=True, exist_ok=True)
+    path = store / "task.toml"
+    path.write_text(text)
+    return path
 
 
 def call(words, limit):
@@ -53,7 +99,7 @@ def search(name, store, budget, device):
     done = store / "run.json"
     if not done.exists():
         begun = (store / "runs").is_dir() and any((store / "runs").iterdir())
-        what = ["--resume", "last"] if begun else [str(HERE / name / "task.toml"), "--device", device]
+        what = ["--resume", "last"] if begun else [str(task_file(name, store)), "--device", device]
         start = time.monotonic()
         text, _ = call([KFORGE, "optimize", *what, "--budget-seconds", str(budget), "--candidates", "400", "--stagnation", "80", "--store", str(store), "--json"], budget + 120)
         if not text.lstrip().startswith("{"):
@@ -65,13 +111,17 @@ def search(name, store, budget, device):
     return json.loads(done.read_text())
 
 
-def bench(name, winner, device, seconds):
-    """The report of kforge bench, with PyTorch where it has the operator."""
-    for libraries in (["--with", "pytorch"], []):
-        text, _ = call([KFORGE, "bench", str(HERE / name / "task.toml"), str(winner), *libraries, "--device", device, "--time-seconds", str(seconds), "--json"], 300)
+def bench(name, winner, store, device, seconds):
+    """The report of kforge bench, with the library where it has the operator."""
+    library = "cublaslt" if TASKS[name][1] == "cublaslt" else "pytorch,pytorch-compile" if name == "gemm_bias_gelu" else "pytorch"
+    for libraries in (["--with", library], []):
+        text, _ = call([KFORGE, "bench", str(task_file(name, store)), str(winner), *libraries, "--device", device, "--time-seconds", str(seconds), "--json"], 300)
         if text.lstrip().startswith("{"):
             return json.loads(text)
     return None
+
+
+ONE_BENCH = threading.Lock()
 
 
 def row_of(name, store, options):
@@ -90,13 +140,15 @@ def row_of(name, store, options):
                 row.update({"winner": t["candidate"]["proposer"], "parameters": t["candidate"]["parameters"], "status": t["verdict"]["status"], "unproven": t["verdict"].get("unproven", [])})
     if winner is None:
         return row
-    timed = bench(name, winner, options.device, options.seconds)
+    with ONE_BENCH:
+        timed = bench(name, winner, store, options.device, options.seconds)
     if timed is None:
         return row
     own, library = timed["rows"][0], timed["rows"][1] if len(timed["rows"]) > 1 else None
     row.update({"us": own["us"], "right": own["right"], "dishonest": own["dishonest"], "copy_tb_s": timed["copy_bytes_per_s"] / 1e12})
     if library:
-        row["pytorch_us"] = library["us"]
+        row["library_us"] = library["us"]
+        row["libraries"] = {other["candidate"]: other["us"] for other in timed["rows"][1:]}
     if own["us"] > 0 and of == "copy" and timed["copy_bytes_per_s"] > 0:
         row["reached"] = moved / own["us"] * 1e6 / timed["copy_bytes_per_s"]
     elif own["us"] > 0 and library and library["us"] > 0:
@@ -108,18 +160,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--budget", type=float, default=170, help="seconds of search per task")
+    parser.add_argument("--jobs", type=int, default=1, help="searches at once")
     parser.add_argument("--seconds", type=float, default=2, help="seconds of timed calls per contestant")
     parser.add_argument("--store", default="headline-search")
     parser.add_argument("--out", default="")
     parser.add_argument("--device", default="gpu:0")
     options = parser.parse_args()
     missed = False
-    print(f"{'task':18} {'asked':>14} {'reached':>8} {'us':>9} {'PyTorch us':>11} {'search s':>9} {'candidates':>11}  outcome")
-    for name in options.tasks.split(","):
-        row = row_of(name, pathlib.Path(options.store) / name, options)
+    print(f"{'task':18} {'asked':>14} {'reached':>8} {'us':>9} {'library us':>11} {'search s':>9} {'candidates':>11}  outcome")
+    names = options.tasks.split(",")
+    if unknown := [name for name in names if name not in TASKS]:
+        parser.error(f"no task {unknown[0]!r}; there are: {', '.join(TASKS)}")
+    pool = ThreadPoolExecutor(options.jobs)
+    for name, coming in [(name, pool.submit(row_of, name, pathlib.Path(options.store) / name, options)) for name in names]:
+        row = coming.result()
         reached = row.get("reached", 0)
         missed = missed or reached < row["asked"] or row.get("right") != "right"
-        print(f"{name:18} {row['asked']:>5.2f} {row['of']:>8} {reached:8.3f} {row.get('us', 0):9.1f} {row.get('pytorch_us', 0):11.1f} {row.get('seconds', 0):9.1f} {row.get('candidates', 0)!s:>11}  "
+        print(f"{name:18} {row['asked']:>5.2f} {row['of']:>8} {reached:8.3f} {row.get('us', 0):9.1f} {row.get('library_us', 0):11.1f} {row.get('seconds', 0):9.1f} {row.get('candidates', 0)!s:>11}  "
               f"{row.get('outcome', 'no run')}, {row.get('right', 'no winner')}, {row.get('status', '')}", flush=True)
         if options.out:
             with open(options.out, "a") as file:
