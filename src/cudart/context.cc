@@ -83,6 +83,7 @@ void Context::reset() {
   tensors.clear();
   make_stores();
   limits.clear();
+  advice = {};
   log.clear();
   call.running = false;
   call.given = nullptr;

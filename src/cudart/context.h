@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cudart/abi.h"
+#include "cudart/advice.h"
 #include "cudart/call_log.h"
 #include "cudart/registry.h"
 #include "cudart/session.h"
@@ -112,6 +113,7 @@ class Context {
   Call call;
   std::map<emulator::Address, Tensor> tensors;
   std::map<int, std::size_t> limits;          // cudaDeviceSetLimit
+  Advice advice;
 
   // The device, made at first use. Null when the data sheet cannot be had: the error is said on stderr once, and every
   // function answers cudaErrorInitializationError.

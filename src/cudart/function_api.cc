@@ -147,6 +147,20 @@ Status max_active_clusters(Context& context, int* clusters, const void* kernel, 
   return cudaSuccess;
 }
 
+// The largest that every GPU with clusters has, eight blocks.
+Status max_potential_cluster(Context& context, int* size, const void* kernel, const LaunchConfig* config) {
+  constexpr int kPortable = 8;
+  if (size == nullptr || config == nullptr) return cudaErrorInvalidValue;
+  KernelRecord* record = nullptr;
+  if (const Status status = find_kernel(context, kernel, record); status != cudaSuccess) return status;
+  const hardware::DataSheet& sheet = context.device()->sheet();
+  const std::uint64_t threads = std::uint64_t{config->blockDim.x} * config->blockDim.y * config->blockDim.z;
+  if (threads == 0 || threads > static_cast<std::uint64_t>(sheet.max_threads_per_block)) return cudaErrorInvalidValue;
+  if (blocks_per_sm(sheet, *record, static_cast<int>(threads), config->dynamicSmemBytes) == 0) return cudaErrorInvalidValue;
+  *size = std::max(1, std::min(sheet.max_cluster_blocks, kPortable));
+  return cudaSuccess;
+}
+
 Status get_kernel(Context& context, void** kernel, const void* host) {
   if (kernel == nullptr) return cudaErrorInvalidValue;
   KernelRecord* record = context.registry.find_kernel(host);

@@ -27,6 +27,7 @@ void copy_graph(const Graph& from, Graph& to, std::unordered_map<const GraphNode
   }
   for (const auto& node : from.nodes)
     for (GraphNode* before : node->after) own[node.get()]->after.push_back(own[before]);
+  to.objects.insert(to.objects.end(), from.objects.begin(), from.objects.end());
   if (copies != nullptr) copies->insert(own.begin(), own.end());
 }
 
@@ -102,6 +103,35 @@ GraphExec* GraphStore::find_exec(const void* exec) const {
 
 bool GraphStore::destroy_exec(const void* exec) {
   return std::erase_if(execs_, [&](const auto& known) { return known.get() == exec; }) != 0;
+}
+
+void* GraphStore::create_object(void* data, void (*destroy)(void*), unsigned references) {
+  auto object = std::make_shared<UserObject>(data, destroy);
+  void* handle = object.get();
+  objects_[handle] = object;
+  held_[handle] = {std::move(object), references};
+  return handle;
+}
+
+std::shared_ptr<UserObject> GraphStore::find_object(const void* object) const {
+  const auto found = objects_.find(object);
+  return found == objects_.end() ? nullptr : found->second.lock();
+}
+
+bool GraphStore::retain_object(void* object, unsigned count) {
+  auto known = find_object(object);
+  if (known == nullptr || count == 0) return false;
+  Held& held = held_.try_emplace(object, Held{std::move(known), 0}).first->second;
+  held.references += count;
+  return true;
+}
+
+bool GraphStore::release_object(void* object, unsigned count) {
+  const auto held = held_.find(object);
+  if (held == held_.end() || count == 0 || held->second.references < count) return false;
+  held->second.references -= count;
+  if (held->second.references == 0) held_.erase(held);
+  return true;
 }
 
 }  // namespace kforge::cudart

@@ -27,8 +27,19 @@ struct GraphNode {
   std::vector<void*> argument_pointers;  // what cudaGraphKernelNodeGetParams gives
 };
 
+// What a graph keeps alive for the program (cudaUserObjectCreate): destroyed with its last reference, the program's own ones and those of graphs and their copies.
+struct UserObject {
+  void* data = nullptr;
+  void (*destroy)(void*) = nullptr;
+  UserObject(void* data, void (*destroy)(void*)) : data(data), destroy(destroy) {}
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+  ~UserObject() { destroy(data); }
+};
+
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;   // in order of creation
+  std::vector<std::shared_ptr<UserObject>> objects;   // one entry a reference
   GraphNode* add(Work work, std::span<GraphNode* const> after);
 };
 
@@ -70,12 +81,19 @@ class GraphStore {
   GraphExec* create_exec() { return execs_.emplace_back(std::make_unique<GraphExec>()).get(); }
   GraphExec* find_exec(const void* exec) const;
   bool destroy_exec(const void* exec);
+  void* create_object(void* data, void (*destroy)(void*), unsigned references);
+  std::shared_ptr<UserObject> find_object(const void* object) const;   // null: no such object, or it is destroyed
+  bool retain_object(void* object, unsigned count);             // the program's own references
+  bool release_object(void* object, unsigned count);
   std::uint64_t next_capture_id() { return next_capture_id_++; }
 
  private:
   std::unordered_map<const void*, std::weak_ptr<Graph>> known_;
   std::unordered_map<const void*, std::shared_ptr<Graph>> owned_;
   std::vector<std::unique_ptr<GraphExec>> execs_;
+  struct Held { std::shared_ptr<UserObject> object; unsigned references; };
+  std::unordered_map<const void*, Held> held_;                  // by the program itself
+  std::unordered_map<const void*, std::weak_ptr<UserObject>> objects_;
   std::uint64_t next_capture_id_ = 1;
 };
 

@@ -324,6 +324,32 @@ Status change_dependencies(Context& context, Graph* graph, GraphNode* const* fro
   return cudaSuccess;
 }
 
+Status create_user_object(Context& context, void** object, void* data, void (*destroy)(void*), unsigned count, unsigned flags) {
+  constexpr unsigned kNoDestructorSync = 1;
+  if (object == nullptr || destroy == nullptr || count == 0 || flags != kNoDestructorSync) return cudaErrorInvalidValue;
+  *object = context.graphs->create_object(data, destroy, count);
+  return cudaSuccess;
+}
+
+Status graph_retain_object(Context& context, Graph* graph, void* object, unsigned count, unsigned flags) {
+  constexpr unsigned kMove = 1;
+  const auto known = context.graphs->find(graph);
+  const auto kept = context.graphs->find_object(object);
+  if (known == nullptr || kept == nullptr || count == 0 || flags > kMove) return cudaErrorInvalidValue;
+  if (flags == kMove && !context.graphs->release_object(object, count)) return cudaErrorInvalidValue;
+  known->objects.insert(known->objects.end(), count, kept);
+  return cudaSuccess;
+}
+
+Status graph_release_object(Context& context, Graph* graph, void* object, unsigned count) {
+  const auto known = context.graphs->find(graph);
+  const auto kept = context.graphs->find_object(object);
+  if (known == nullptr || kept == nullptr || count == 0) return cudaErrorInvalidValue;
+  if (std::count(known->objects.begin(), known->objects.end(), kept) < static_cast<std::ptrdiff_t>(count)) return cudaErrorInvalidValue;
+  for (; count != 0; --count) known->objects.erase(std::find(known->objects.begin(), known->objects.end(), kept));
+  return cudaSuccess;
+}
+
 Status instantiate(Context& context, GraphExec** handle, Graph* graph, unsigned long long flags) {
   constexpr unsigned long long kAllFlags = 1 | 2 | 4 | 8, kDeviceLaunch = 4;
   const auto known = context.graphs->find(graph);

@@ -55,6 +55,11 @@ Status node_dependencies(Context& context, GraphNode* node, GraphNode** nodes, E
 Status node_dependents(Context& context, GraphNode* node, GraphNode** nodes, EdgeData* data, std::size_t* count);
 Status change_dependencies(Context& context, Graph* graph, GraphNode* const* from, GraphNode* const* to, std::size_t count, bool add);
 
+// User objects. A reference that is moved (flag 1) to a graph is one of the program's own less.
+Status create_user_object(Context& context, void** object, void* data, void (*destroy)(void*), unsigned count, unsigned flags);
+Status graph_retain_object(Context& context, Graph* graph, void* object, unsigned count, unsigned flags);
+Status graph_release_object(Context& context, Graph* graph, void* object, unsigned count);
+
 Status instantiate(Context& context, GraphExec** exec, Graph* graph, unsigned long long flags);
 Status instantiate_with(Context& context, GraphExec** exec, Graph* graph, GraphInstantiateParams* params);
 Status destroy_exec(Context& context, GraphExec* exec);

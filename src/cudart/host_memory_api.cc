@@ -1,4 +1,4 @@
-// Memory functions that are neither plain allocations nor copies: registered host memory, 3-D allocations, ranges of managed memory.
+// Memory functions that are neither plain allocations nor copies: registered host memory, 3-D allocations, batches of copies.
 #include <algorithm>
 #include <cstring>
 
@@ -62,26 +62,6 @@ Status copy_batch(Context& context, void* const* to, const void* const* from, co
   if (to == nullptr || from == nullptr || bytes == nullptr || count == 0) return cudaErrorInvalidValue;
   for (std::size_t i = 0; i < count; ++i)
     if (const Status status = copy(context, to[i], from[i], bytes[i], kCopyDefault, stream, Wait::no); status != cudaSuccess) return status;
-  return cudaSuccess;
-}
-
-// cudaMemRangeAttribute: 1 read-mostly, 2 preferred location, 3 accessed by, 4 last prefetch location, 5 to 8 type and id of 2 and 4. Advice
-// changes nothing here, so none was given and nothing was prefetched: -2 is cudaInvalidDeviceId, type 0 is none.
-Status range_attribute(Context& context, void* data, std::size_t bytes, int attribute, const void* pointer, std::size_t count) {
-  constexpr int kNoDevice = -2, kLast = 8;
-  if (data == nullptr || bytes < sizeof(int) || bytes % sizeof(int) != 0 || attribute < 1 || attribute > kLast || count == 0) return cudaErrorInvalidValue;
-  if (context.device() == nullptr) return cudaErrorInitializationError;
-  const Allocation* allocation = find(context, pointer);
-  if (allocation == nullptr || allocation->kind != MemoryKind::managed) return cudaErrorInvalidValue;
-  const bool is_location = attribute == 2 || attribute == 3 || attribute == 4 || attribute == 6 || attribute == 8;
-  for (std::size_t i = 0; i < bytes / sizeof(int); ++i) static_cast<int*>(data)[i] = is_location ? kNoDevice : 0;
-  return cudaSuccess;
-}
-
-Status range_attributes(Context& context, void** data, std::size_t* bytes, int* attributes, std::size_t n, const void* pointer, std::size_t count) {
-  if (data == nullptr || bytes == nullptr || attributes == nullptr || n == 0) return cudaErrorInvalidValue;
-  for (std::size_t i = 0; i < n; ++i)
-    if (const Status status = range_attribute(context, data[i], bytes[i], attributes[i], pointer, count); status != cudaSuccess) return status;
   return cudaSuccess;
 }
 

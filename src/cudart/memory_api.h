@@ -35,8 +35,6 @@ Status host_flags(Context& context, unsigned* flags, void* pointer);
 Status allocate_3d(Context& context, PitchedPtr* pointer, Extent extent);
 Status fill_3d(Context& context, PitchedPtr to, int value, Extent extent, void* stream);
 Status copy_batch(Context& context, void* const* to, const void* const* from, const std::size_t* bytes, std::size_t count, void* stream);
-Status range_attribute(Context& context, void* data, std::size_t bytes, int attribute, const void* pointer, std::size_t count);
-Status range_attributes(Context& context, void** data, std::size_t* bytes, int* attributes, std::size_t n, const void* pointer, std::size_t count);
 
 Status symbol_address(Context& context, void** pointer, const void* symbol);
 Status symbol_size(Context& context, std::size_t* bytes, const void* symbol);

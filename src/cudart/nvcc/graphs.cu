@@ -141,7 +141,47 @@ static void memory_nodes() {
   EXPECT(used, 0u);
 }
 
+__device__ int symbol[4];
+
+static void symbol_nodes() {
+  int values[4] = {1, 2, 3, 4}, others[4] = {5, 6, 7, 8}, back[4] = {};
+  cudaGraph_t graph;
+  cudaGraphNode_t to, from;
+  cudaGraphExec_t exec;
+  EXPECT(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT(cudaGraphAddMemcpyNodeToSymbol(&to, graph, nullptr, 0, symbol, values, sizeof values, 0, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &to, 1, back, symbol, sizeof back, 0, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT(cudaGraphMemcpyNodeSetParamsToSymbol(to, symbol, others, sizeof others, 0, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, symbol, sizeof(int), sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess), EXPECT(cudaGraphLaunch(exec, nullptr), cudaSuccess), EXPECT(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT(back[0], 6), EXPECT(back[1], 0);
+  EXPECT(cudaGraphExecDestroy(exec), cudaSuccess), EXPECT(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+static void user_objects() {
+  int destroyed = 0;
+  cudaUserObject_t object;
+  cudaGraph_t graph, clone;
+  cudaGraphExec_t exec;
+  EXPECT(cudaUserObjectCreate(&object, &destroyed, count_call, 1, 0), cudaErrorInvalidValue);   // the flag has to be given
+  EXPECT(cudaUserObjectCreate(&object, &destroyed, count_call, 1, cudaUserObjectNoDestructorSync), cudaSuccess);
+  EXPECT(cudaUserObjectRetain(object, 2), cudaSuccess), EXPECT(cudaUserObjectRelease(object, 2), cudaSuccess);
+  EXPECT(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), cudaSuccess);
+  EXPECT(cudaUserObjectRelease(object, 1), cudaErrorInvalidValue);   // the graph has it now
+  EXPECT(cudaGraphClone(&clone, graph), cudaSuccess), EXPECT(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  EXPECT(cudaGraphDestroy(graph), cudaSuccess), EXPECT(destroyed, 0);
+  EXPECT(cudaGraphReleaseUserObject(clone, object, 2), cudaErrorInvalidValue);
+  EXPECT(cudaGraphReleaseUserObject(clone, object, 1), cudaSuccess), EXPECT(destroyed, 0);
+  EXPECT(cudaGraphExecDestroy(exec), cudaSuccess), EXPECT(destroyed, 1);
+  EXPECT(cudaUserObjectRetain(object, 1), cudaErrorInvalidValue);
+  EXPECT(cudaGraphDestroy(clone), cudaSuccess);
+  cudaGetLastError();
+}
+
 int main() {
+  symbol_nodes();
+  user_objects();
   explicit_graph();
   captured_graph();
   memory_nodes();

@@ -151,7 +151,48 @@ static void attributes_and_peers() {
   cudaGetLastError();
 }
 
+static void advice_on_managed_memory() {
+  constexpr size_t n = 1 << 20;
+  const cudaMemLocation here = {cudaMemLocationTypeDevice, 0}, host = {cudaMemLocationTypeHost, 0}, nowhere = {cudaMemLocationTypeDevice, 7};
+  char *managed = nullptr, *plain = nullptr;
+  EXPECT(cudaMallocManaged(&managed, n), cudaSuccess), EXPECT(cudaMalloc(&plain, n), cudaSuccess);
+  const auto ask = [&](cudaMemRangeAttribute attribute, size_t from, size_t bytes) {
+    int value = -99;
+    EXPECT(cudaMemRangeGetAttribute(&value, sizeof value, attribute, managed + from, bytes), cudaSuccess);
+    return value;
+  };
+  EXPECT(ask(cudaMemRangeAttributeReadMostly, 0, n), 0), EXPECT(ask(cudaMemRangeAttributePreferredLocation, 0, n), cudaInvalidDeviceId);
+  EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, 0, n), cudaInvalidDeviceId);
+  EXPECT(cudaMemAdvise(managed, n, cudaMemAdviseSetReadMostly, here), cudaSuccess);
+  EXPECT(cudaMemAdvise(managed + n / 2, n / 2, cudaMemAdviseUnsetReadMostly, here), cudaSuccess);
+  EXPECT(ask(cudaMemRangeAttributeReadMostly, 0, n / 2), 1), EXPECT(ask(cudaMemRangeAttributeReadMostly, n / 2, n / 2), 0);
+  EXPECT(ask(cudaMemRangeAttributeReadMostly, 0, n), 0);
+  EXPECT(cudaMemAdvise(managed, n, cudaMemAdviseSetPreferredLocation, host), cudaSuccess);
+  EXPECT(ask(cudaMemRangeAttributePreferredLocation, 0, n), cudaCpuDeviceId);
+  EXPECT(cudaMemPrefetchAsync(managed, n, here, 0, nullptr), cudaSuccess);
+  EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, 0, n), 0);
+  EXPECT(cudaMemPrefetchAsync(managed, n / 4, host, 0, nullptr), cudaSuccess);
+  EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, 0, n / 4), cudaCpuDeviceId), EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, 0, n), cudaInvalidDeviceId);
+  EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocationType, n / 2, 64), cudaMemLocationTypeDevice);
+  EXPECT(cudaMemAdvise(managed, n, cudaMemAdviseSetAccessedBy, here), cudaSuccess);
+  int by[3] = {-99, -99, -99};
+  EXPECT(cudaMemRangeGetAttribute(by, sizeof by, cudaMemRangeAttributeAccessedBy, managed, n), cudaSuccess);
+  EXPECT(by[0], 0), EXPECT(by[1], cudaInvalidDeviceId), EXPECT(by[2], cudaInvalidDeviceId);
+  void* batch[2] = {managed, managed + n / 2};
+  size_t bytes[2] = {n / 2, n / 2}, first[2] = {0, 1};
+  cudaMemLocation locations[2] = {here, host};
+  EXPECT(cudaMemPrefetchBatchAsync(batch, bytes, 2, locations, first, 2, 0, cudaStreamPerThread), cudaSuccess);
+  EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, 0, n / 2), 0), EXPECT(ask(cudaMemRangeAttributeLastPrefetchLocation, n / 2, n / 2), cudaCpuDeviceId);
+  EXPECT(cudaMemAdvise(managed, n, cudaMemAdviseSetPreferredLocation, nowhere), cudaErrorInvalidDevice);
+  EXPECT(cudaMemAdvise(plain, n, cudaMemAdviseSetReadMostly, here), cudaErrorInvalidValue);
+  EXPECT(cudaMemPrefetchAsync(plain, n, here, 0, nullptr), cudaErrorInvalidValue);
+  EXPECT(cudaMemPrefetchAsync(managed, n + 1, here, 0, nullptr), cudaErrorInvalidValue);
+  EXPECT(cudaFree(managed), cudaSuccess), EXPECT(cudaFree(plain), cudaSuccess);
+  cudaGetLastError();
+}
+
 int main() {
+  advice_on_managed_memory();
   arrays();
   mipmaps_and_objects();
   pools();
