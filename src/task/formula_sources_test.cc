@@ -18,7 +18,7 @@
 namespace kforge::task::formula {
 namespace {
 
-struct Sample { std::string name, tensors, formula; };
+struct Sample { std::string name, tensors, formula; int first_extent = 5; };
 
 // One line a tensor: name dtype role shape.
 const std::vector<Sample> kSamples = {
@@ -45,6 +45,10 @@ const std::vector<Sample> kSamples = {
     {"integers", "x u8 in n|k u32 in n|y i64 out n", "y = x * k + min(x, 7) - abs(x - 100)"},
     {"deep", "x f64 in a,b,c|y f64 out b", "y = max(sum(x, axis=[0, 2]), 0) + min(x) * prod(x * 0 + 1, axis=[0, 2])"},
     {"mask", "x f32 in n,n|y f32 out n,n", "y = where(expand(arange(n), axis=1) >= arange(n), softplus(x), -1)"},
+    // Enough for several cores and blocks.
+    {"many_rows", "x f32 in rows,cols|y f32 out rows,cols|m f32 out cols", "y = softmax(cumsum(x, axis=1), axis=1); m = max(x, axis=0)", 470},
+    {"blocks", "a f32 in m,k + 250|b f32 in k + 250,n|c f32 out m,n", "c = tanh((a * 2) @ b + 1)", 70},
+    {"many_blocks", "a f64 in batch,m,k|b f64 in k,n|c f64 out batch,m,n", "c = a @ b", 60},
     {"odd_shape", "x f32 in n + 1, 3|y f32 out n + 1", "y = std(x, axis=1) + cols_of * 0\n"},
 };
 
@@ -65,7 +69,7 @@ Task task_of(const Sample& sample) {
       if (!tensor) sizes.emplace(name);
     }
   std::string row;
-  int extent = 5;
+  int extent = sample.first_extent;
   for (const std::string& size : sizes) row += fmt::format("{} = {}, ", size, extent += 2);
   text += fmt::format("[sizes]\nmeasure = [{{{}}}]\n[interface]\nfunction = \"f_{}\"\n", row.substr(0, row.size() - 2), sample.name);
   auto task = parse_task(text, "sample.toml");
@@ -122,7 +126,7 @@ class Sources : public testing::Test {
       source += fmt::format("namespace reference_{} {{\n{}}}\n", sample.name, replace_all(strip_includes(*reference), "f_" + sample.name + "(", "r_" + sample.name + "("));
       source += fmt::format("namespace naive_{} {{\n{}}}\n", sample.name, on_the_host(*naive));
     }
-    ASSERT_TRUE(write_file_atomic(folder_->path() / "all.cc", "#include <vector>\n#include <algorithm>\n" + source));
+    ASSERT_TRUE(write_file_atomic(folder_->path() / "all.cc", "#include <vector>\n#include <algorithm>\n#include <pthread.h>\n#include <sched.h>\n" + source));
     const auto built = run_process({.arguments = {"c++", "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "all.cc", "-o", "all.so"}, .environment = {},
                                     .working_directory = folder_->path(), .stdin_text = {}, .merge_output = true, .limits = {}});
     ASSERT_TRUE(built && built->succeeded()) << (built ? built->out.substr(0, 3000) : to_string(built.error()));

@@ -46,9 +46,9 @@ void Writer::open(std::string_view head) {
   ++depth_;
 }
 
-void Writer::close() {
+void Writer::close(std::string_view end) {
   --depth_;
-  line("}");
+  line(end);
 }
 
 void Writer::loop(const std::string& variable, const std::string& extent) { open(fmt::format("for (long long {0} = 0; {0} < {1}; ++{0})", variable, extent)); }

@@ -14,7 +14,7 @@ class Writer {
   explicit Writer(int depth = 0) : depth_(depth) {}
   void line(std::string_view text);          // at the present depth
   void open(std::string_view head);          // "for (...)" -> "for (...) {", one deeper
-  void close();                              // "}"
+  void close(std::string_view end = "}");
   void loop(const std::string& variable, const std::string& extent);   // for (long long i = 0; i < extent; ++i) {
   void append(const std::string& text) { text_ += text; }              // whole lines
   const std::string& text() const { return text_; }
