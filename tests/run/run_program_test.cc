@@ -118,6 +118,12 @@ TEST_F(RunProgram, FlagsWithoutFencesOrderSelectionsInPlace) {
   EXPECT_THAT(result.err, Not(HasSubstr("error[")));
 }
 
+TEST_F(RunProgram, AFunctionWithoutItsResultRunsAsNvccAloneBuildsIt) {
+  const ProcessResult result = kforge_run({kPrograms + "missing_return.cu"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(result.out, "31\n");
+}
+
 TEST_F(RunProgram, AFailedAssertIsTheProgramsOwnAffair) {
   const ProcessResult result = fault("assert", "all");
   EXPECT_EQ(result.exit_status, 0) << result.err;
