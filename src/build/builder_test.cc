@@ -232,6 +232,8 @@ TEST_F(Builder, ForbiddenImportsAreListed) {
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::StartsWith("kforge_cudart_reset (speaks to the harness")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Contains(::testing::HasSubstr("opens files")));
   EXPECT_THAT(made.forbidden_imports, ::testing::Not(::testing::Contains(::testing::StartsWith("printf"))));
+  const Artefact own_code = build(std::string(kScale) + "asm(\".section .own, \\\"awx\\\"\\n ret\\n.section .note.GNU-stack, \\\"x\\\", @progbits\\n.text\");\n");
+  EXPECT_THAT(own_code.forbidden_imports, ::testing::ElementsAre(::testing::StartsWith("a stack that code runs from"), ::testing::StartsWith("code that can be written over")));
   // Ways around the names that one thinks of first: the streams' own objects, calls that no thread can be cancelled in, queues.
   const Artefact around = build(std::string(kScale) + "extern \"C\" { extern char** environ; extern int _IO_2_1_stdin_; long __read_nocancel(int, void*, unsigned long); int aio_write(void*); int eventfd_write(int, unsigned long); }\n"
                                                       "long around() { return **environ + _IO_2_1_stdin_ + __read_nocancel(0, nullptr, 0) + aio_write(nullptr) + eventfd_write(9, 0); }\n");

@@ -27,7 +27,7 @@ bool says(std::string_view output, std::initializer_list<std::string_view> signs
 
 // What compilers print, or nvcc prints of them, when memory is refused.
 bool ran_out_of_memory(std::string_view output) {
-  return says(output, {"out of memory", "virtual memory exhausted", "Cannot allocate memory", "bad_alloc", "memory exhausted"});
+  return says(output, {"out of memory", "virtual memory exhausted", "Cannot allocate memory", "instance of 'std::bad_alloc'", "memory exhausted"});
 }
 
 bool used_up_its_time(const ToolEnd& end, std::string_view output, const Limits& limits) {
@@ -52,11 +52,12 @@ int crash_signal(const ToolEnd& end, std::string_view output) {
   return says(output, {"internal compiler error:"}) ? SIGABRT : 0;
 }
 
-// Without the lines that quote the source: what an #error says is no sign of anything.
+// Without the lines that quote the source, which both compilers set in: what it or an #error says is no sign of anything.
 std::string without_quotes(std::string_view output) {
   std::string out;
   for (const std::string_view line : split_lines(output)) {
-    if (!says(line, {"#error", "static assertion", "#warning"})) out.append(line).append("\n");
+    const bool quoted = line.starts_with("  ") || says(line, {"#error", "static assertion", "#warning"});
+    if (!quoted) out.append(line).append("\n");
   }
   return out;
 }

@@ -50,6 +50,13 @@ Expected<ElfFile> ElfFile::parse(std::string_view bytes) {
     const bool has_bytes = row.sh_type != SHT_NOBITS && row.sh_type != SHT_NULL;
     file.sections_.push_back({name_at(names, row.sh_name), has_bytes ? slice(bytes, row.sh_offset, row.sh_size) : std::string_view{}});
   }
+  for (std::uint32_t i = 0; i < header->e_phnum; ++i) {
+    const auto segment = read<Elf64_Phdr>(bytes, header->e_phoff + std::uint64_t{i} * sizeof(Elf64_Phdr));
+    if (!segment) return fail(ErrorCode::failed, "the segment table of the ELF object is cut off");
+    const bool runs = (segment->p_flags & PF_X) != 0, written = (segment->p_flags & PF_W) != 0;
+    if (segment->p_type == PT_GNU_STACK) file.executable_stack_ = runs;
+    file.writable_code_ |= segment->p_type == PT_LOAD && runs && written;
+  }
   return file;
 }
 

@@ -32,10 +32,15 @@ class ElfFile {
   std::vector<std::string> needed_libraries() const;
   // Entries of .init_array: functions that run when the object is loaded (nvcc makes one or two).
   std::size_t constructor_count() const { return section(".init_array").size() / 8; }
+  // Whether the loader is asked for a stack that code can run from (gcc's objects say that they need none).
+  bool executable_stack() const { return executable_stack_; }
+  // Whether a part of it is loaded to be written and run.
+  bool writable_code() const { return writable_code_; }
 
  private:
   struct Section { std::string_view name, content; };
   std::vector<Section> sections_;
+  bool executable_stack_ = true, writable_code_ = false;
 };
 
 }  // namespace kforge::build

@@ -108,6 +108,8 @@ std::vector<std::string> forbidden_imports(const ElfFile& object) {
     const std::string_view does = symbol.defined ? std::string_view() : what_it_does(symbol.name);
     if (!does.empty()) out.push_back(fmt::format("{} ({})", symbol.name, does));
   }
+  if (object.executable_stack()) out.emplace_back("a stack that code runs from (changes what memory may be used for)");
+  if (object.writable_code()) out.emplace_back("code that can be written over (changes what memory may be used for)");
   std::sort(out.begin(), out.end());
   return out;
 }

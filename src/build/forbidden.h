@@ -13,7 +13,7 @@ bool is_forbidden_symbol(const std::string& name);
 std::vector<std::string> forbidden_symbols(const ElfFile& object, const std::string& launcher);
 
 // Functions that the object asks for and that reach past a launcher's own work: other functions by their name, the process's memory map, files, descriptors,
-// processes, signals, system calls. "mprotect (changes what memory may be used for)". System calls by an instruction of the candidate's own are the sandbox's
+// processes, signals, system calls; and memory that is both written and run. "mprotect (changes what memory may be used for)". System calls by an instruction of the candidate's own are the sandbox's
 // to refuse: its two bytes stand in honest code, too, as parts of addresses.
 std::vector<std::string> forbidden_imports(const ElfFile& object);
 

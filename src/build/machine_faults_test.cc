@@ -109,6 +109,8 @@ TEST_F(MachineFaults, LimitsOfTheSourceAreToldByProcessorTimeAndMemory) {
   EXPECT_THAT(limit({.exit_status = 134}, "Internal error: CPU time limit exceeded.\nCompilation aborted.\nAborted\n"), HasSubstr("2.00 s of processor time"));
   EXPECT_THAT(limit({.exit_status = 4}, "g++: internal compiler error: CPU time limit exceeded signal terminated program cc1plus\n"), HasSubstr("2.00 s of processor time"));
   EXPECT_THAT(limit({.signal = 9, .cpu_s = 3}, ""), HasSubstr("2.00 s of processor time"));
+  EXPECT_THAT(limit({.exit_status = 1}, "a.cu(3): error: device code does not support exception handling\n  void* more() { throw std::bad_alloc(); }  // out of memory\n                 ^\n"), ::testing::IsEmpty()) << "the source's words";
+  EXPECT_THAT(limit({.exit_status = 1}, "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"), HasSubstr("1.0 GiB of memory"));
   EXPECT_THAT(limit({.exit_status = 1}, "cc1plus: out of memory allocating 65536 bytes\n"), HasSubstr("1.0 GiB of memory"));
   EXPECT_EQ(limit({.signal = 9, .cpu_s = 1}, ""), "");
 }

@@ -14,7 +14,7 @@ namespace kforge::build {
 
 inline constexpr std::string_view kWrapperFile = "kforge-interface";
 inline constexpr std::string_view kInterfaceMessage = "kforge interface: ";
-inline constexpr int kWrapperVersion = 5;   // part of the cache key: raise it when the text or the build changes
+inline constexpr int kWrapperVersion = 6;   // part of the cache key: raise it when the text or the build changes
 
 // `text` of the file is needed where its path is not plain (evidence/plain_path.h): it then stands in the wrapper, under its plain name.
 std::string candidate_wrapper(const std::string& source_path, const Interface& interface, std::string_view text = {});
