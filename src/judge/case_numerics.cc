@@ -181,7 +181,7 @@ void NumericsJudge::see_pair(const task::Tensor& tensor, const trial::CallEviden
   const Elements elements(output.bytes, layout, tensor.dtype);
   std::vector<double> out(output.reference.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = elements[i];
-  operand_use_.see(call.run.values.substr(task::kLowBits.size()), tensor.name, call.call % 2 == 1, std::move(out), {output.reference.begin(), output.reference.end()}, allowed);
+  operand_use_.see(call.run.values.substr(task::kLowBits.size()), tensor.name, call.run.label, call.call % 2 == 1, std::move(out), {output.reference.begin(), output.reference.end()}, allowed);
 }
 
 // An input of another number of elements cannot be what was copied: it is not kept.

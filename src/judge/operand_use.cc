@@ -7,12 +7,12 @@ namespace {
 
 constexpr double kFewestElements = 8;
 constexpr double kSeen = 8;                // times what f32 may lose: by how much the reference must change
-constexpr double kSlope = 0.75, kErrors = 5;
+constexpr double kSlope = 0.93, kErrors = 5;
 
 }  // namespace
 
-void OperandUse::see(const std::string& operand, const std::string& output, bool second, std::vector<double> out, std::vector<double> reference, double allowed) {
-  Sums& sums = sums_[{operand, output}];
+void OperandUse::see(const std::string& operand, const std::string& output, const std::string& where, bool second, std::vector<double> out, std::vector<double> reference, double allowed) {
+  Sums& sums = sums_[{operand, output, where}];
   if (!second) {
     sums.out = std::move(out);
     sums.reference = std::move(reference);
@@ -39,7 +39,7 @@ std::optional<OperandUse::Blind> OperandUse::blind() const {
     const double slope = sums.ed / sums.dd;
     const double rest = std::max(0.0, sums.ee - slope * sums.ed);   // ||e - slope d||^2
     const double error = std::sqrt(rest / sums.dd / sums.elements);
-    if (slope + kErrors * error < kSlope && (!out || slope < out->slope)) out = Blind{names.first, names.second, slope};
+    if (slope + kErrors * error < kSlope && (!out || slope < out->slope)) out = Blind{std::get<0>(names), std::get<1>(names), slope};
   }
   return out;
 }

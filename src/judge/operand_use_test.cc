@@ -25,7 +25,7 @@ std::optional<OperandUse::Blind> blind(double follow, double noise, std::size_t 
     out[1].push_back(value + follow * d + noise * normal(random));
   }
   if (noise == 0) out[0] = reference[0];
-  for (const bool second : {false, true}) use.see("a", "c", second, out[second], reference[second], kAllowed);
+  for (const bool second : {false, true}) use.see("a", "c", "n=4", second, out[second], reference[second], kAllowed);
   return use.blind();
 }
 
@@ -36,6 +36,7 @@ TEST(OperandUse, ACutOperandIsSeen) {
   EXPECT_EQ(found->output, "c");
   EXPECT_EQ(found->slope, 0);
   EXPECT_TRUE(blind(0.4, 0)) << "most of the sum";
+  EXPECT_TRUE(blind(0.87, 1e-6)) << "small elements alone";
   EXPECT_TRUE(blind(0, 1e-5)) << "with noise on it";
 }
 
@@ -58,15 +59,28 @@ TEST(OperandUse, ASmallChangeOrFewElementsProveNothing) {
 TEST(OperandUse, WhatIsNotFiniteIsPassedOver) {
   OperandUse use;
   const double nan = std::nan("");
-  use.see("a", "c", false, {nan, 1}, {1, 1}, kAllowed);
-  use.see("a", "c", true, {1, 1}, {2, nan}, kAllowed);
+  use.see("a", "c", "n=4", false, {nan, 1}, {1, 1}, kAllowed);
+  use.see("a", "c", "n=4", true, {1, 1}, {2, nan}, kAllowed);
   EXPECT_FALSE(use.blind());
+}
+
+TEST(OperandUse, EachSizeIsJudgedByItself) {
+  OperandUse use;
+  for (const char* size : {"k=64", "k=256"})
+    for (const bool second : {false, true}) {
+      const bool follows = std::string_view(size) == "k=64";
+      std::vector<double> reference(kElements, second ? 1.0001 : 1.0), out = follows ? reference : std::vector<double>(kElements, 1.0);
+      for (double& value : reference) value *= follows ? 1000 : 1;   // the size that is followed alone outweighs the other
+      if (follows) out = reference;
+      use.see("a", "c", size, second, out, reference, kAllowed);
+    }
+  EXPECT_TRUE(use.blind());
 }
 
 TEST(OperandUse, HalfAPairSaysNothing) {
   OperandUse use;
-  use.see("a", "c", true, {1}, {1}, kAllowed);
-  use.see("a", "c", false, {1}, {1}, kAllowed);
+  use.see("a", "c", "n=4", true, {1}, {1}, kAllowed);
+  use.see("a", "c", "n=4", false, {1}, {1}, kAllowed);
   EXPECT_FALSE(use.blind());
 }
 

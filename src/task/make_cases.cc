@@ -75,6 +75,8 @@ class CaseMaker {
         if (applies(kind, sizes)) add(sizes, kind);
       }
     if (base) add_pairs(*base);
+    for (const auto& sizes : task_.measure)   // another path may be taken there
+      if (usable(sizes, kDrawnElements)) add_pairs(sizes);
     if (base) add(*base, "declared", kRepeats);
     if (options_.fresh_seed != 0) add_drawn();
     if (options_.with_measure)
@@ -204,7 +206,7 @@ class CaseMaker {
       if (!usable(sizes, kDrawnElements)) continue;
       const std::size_t before = cases_.size();
       add(sizes, "declared");
-      found += cases_.size() - before;
+      if (cases_.size() > before && found++ == 0) add_pairs(sizes);
     }
   }
 
