@@ -145,6 +145,7 @@ bool Context::destroy_event(void* handle) { return events_.erase(handle) != 0; }
 void Context::issue(const Stream& stream, std::string what, double us) {
   const bool late = !call.running && call.any_ended && std::this_thread::get_id() != call.thread;
   if (late) violate("interface", "late-work", {}, fmt::format("{} was issued by another thread after the launcher had returned", what));
+  if (loading) on_given_stream_ = false;
   if (call.running && call.given != nullptr) on_given_stream_ = on_given_stream_ && stream.root().index == call.given->index;
   timeline.issue(stream.index, std::move(what), us);
   stream_races.passed(stream.index);
@@ -183,6 +184,11 @@ Status Context::begin(const Function& function) {
   running_ = &function;
   on_given_stream_ = true;
   detail_.clear();
+  if (HostFunctionScope::active()) {
+    if (call.running || loading)
+      violate("interface", "host-function", {}, fmt::format("{} is called in a host function of a stream, where CUDA can be asked for nothing", function.name));
+    return cudaErrorNotPermitted;
+  }
   if (function.mode == Mode::sync) {
     flush_output();
     fatal_seen_ = fatal_ != cudaSuccess;
@@ -194,7 +200,7 @@ Status Context::begin(const Function& function) {
 Status Context::end(const Function& function, Status status) {
   running_ = nullptr;
   if (status != cudaSuccess && status != cudaErrorNotReady) last_error() = status;
-  if (!call.running) return status;
+  if (!call.running && !loading) return status;
   evidence::RuntimeCall record;
   record.function = function.name;
   record.kind = on_given_stream_ || function.kind[0] != 0 ? function.kind : "streams";

@@ -17,6 +17,8 @@
 #include "cudart/abi.h"
 #include "cudart/advice.h"
 #include "cudart/call_log.h"
+#include "cudart/float_environment.h"
+#include "cudart/host_function.h"
 #include "cudart/registry.h"
 #include "cudart/session.h"
 #include "cudart/status.h"
@@ -93,6 +95,8 @@ struct Call {
   evidence::Ending ending = evidence::Ending::finished;
   std::string ending_detail;
   std::map<emulator::Address, std::string> allocated;   // by the candidate, during this call; the function's name
+  FloatEnvironment environment;                         // of the host, when the call began
+  std::uint64_t bytes_to_host = 0;                      // by copies
 };
 
 class Context {
@@ -111,6 +115,7 @@ class Context {
   std::shared_ptr<ArrayStore> arrays;
   std::shared_ptr<PoolStore> pools;
   Call call;
+  bool loading = false;                       // the candidate's object: what it does meanwhile counts as its first call's
   std::map<emulator::Address, Tensor> tensors;
   std::map<int, std::size_t> limits;          // cudaDeviceSetLimit
   Advice advice;
@@ -159,6 +164,13 @@ class Context {
     mutex.lock();
   }
 
+  // Calls a host function that a stream was given: on a GPU the driver does, in a thread of its own, and CUDA can be asked for nothing there.
+  template <class F>
+  void call_host_function(F&& f) {
+    const HostFunctionScope scope;
+    without_lock(f);
+  }
+
   // Around each exported function: begin() says whether it may run; end() keeps the error and the record.
   Status begin(const Function& function);
   Status end(const Function& function, Status status);
@@ -191,6 +203,7 @@ template <class Body>
 int run(const Function& function, Body&& body) noexcept {
   Context& context = Context::get();
   const std::lock_guard lock(context.mutex);
+  const DeviceArithmetic arithmetic;
   Status status = context.begin(function);
   if (status == cudaSuccess) {
     try {

@@ -1,7 +1,11 @@
 #include "cudart/control.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,6 +31,12 @@ std::string& answer() {
 
 WorkspaceGrowth& growth() {
   static auto* const kept = new WorkspaceGrowth;
+  return *kept;
+}
+
+// What the object did while it was loaded.
+CallLog& loaded() {
+  static auto* const kept = new CallLog;
   return *kept;
 }
 
@@ -71,14 +81,25 @@ void add_unwritten(const Allocation& allocation, std::uint64_t at, std::uint64_t
   }
 }
 
-// Elements in row-major order; the bytes between them belong to nobody.
+// Of a tensor with gaps between its rows.
+std::uint64_t element_count(const Tensor& tensor) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : tensor.shape) count *= static_cast<std::uint64_t>(extent);
+  return count;
+}
+
+// In row-major order; the bytes between elements belong to nobody.
+std::uint64_t element_offset(const Tensor& tensor, std::uint64_t element, std::uint64_t size) {
+  std::uint64_t at = 0;
+  for (std::size_t d = tensor.shape.size(); d-- > 0; element /= static_cast<std::uint64_t>(tensor.shape[d]))
+    at += element % static_cast<std::uint64_t>(tensor.shape[d]) * static_cast<std::uint64_t>(tensor.strides[d]) * size;
+  return at;
+}
+
 void cover_strided(const Allocation& allocation, const Tensor& tensor, std::uint64_t size, evidence::Coverage& coverage) {
-  coverage.elements = 1;
-  for (const std::int64_t extent : tensor.shape) coverage.elements *= static_cast<std::uint64_t>(extent);
+  coverage.elements = element_count(tensor);
   for (std::uint64_t element = 0; element < coverage.elements; ++element) {
-    std::uint64_t rest = element, at = 0;
-    for (std::size_t d = tensor.shape.size(); d-- > 0; rest /= static_cast<std::uint64_t>(tensor.shape[d]))
-      at += rest % static_cast<std::uint64_t>(tensor.shape[d]) * static_cast<std::uint64_t>(tensor.strides[d]) * size;
+    const std::uint64_t at = element_offset(tensor, element, size);
     if (at + size > allocation.size || first_clear(allocation.written, at, size) < at + size) add_unwritten(allocation, at, size, element, coverage);
   }
 }
@@ -101,6 +122,18 @@ evidence::Coverage coverage_of(const Allocation& allocation, const Tensor& tenso
     ++element;
   }
   return coverage;
+}
+
+// A launcher that brings what it is to work on to the host works there, whoever carries the answer back. What it needs to choose its launches is little.
+void judge_host_reads(Context& context) {
+  constexpr int kOut = 1;
+  constexpr std::uint64_t kLittle = 1024;
+  std::uint64_t inputs = 0;
+  for (const auto& [base, tensor] : context.tensors)
+    if (const Allocation* allocation = tensor.role == kOut ? nullptr : context.device()->memory().find(base)) inputs += allocation->size;
+  const std::uint64_t read = context.call.bytes_to_host;
+  if (read >= kLittle && 2 * read >= inputs)
+    context.violate("launch.coverage", "host-reads", {}, "the host reads as much as half of the inputs in the call: what is computed there is no kernel's work");
 }
 
 void judge_tensors(Context& context, evidence::LaunchLog& log) {
@@ -157,7 +190,7 @@ void begin_call(Context& context, void* stream, emulator::Limits limits, std::ui
   emulator::Device* device = context.device();
   if (device == nullptr) return;
   (void)device->take_log();
-  if (!context.call.any_ended) context.log.clear();   // later, what other threads did since the last call is kept
+  if (!context.call.any_ended) context.log = std::exchange(loaded(), {});   // later, what other threads did since the last call is kept
   for (Allocation* allocation : device->memory().live()) {
     allocation->written.clear();
     allocation->host_written.clear();
@@ -171,7 +204,38 @@ void begin_call(Context& context, void* stream, emulator::Limits limits, std::ui
   context.timeline.begin_call(context.call.given->index);
   context.stream_races.forget();
   context.call.running = true;
+  context.call.environment = FloatEnvironment::now();
   Context::last_error() = cudaSuccess;
+}
+
+// The stream and the processor as the caller gave them.
+void judge_manners(Context& context) {
+  if (context.call.given != nullptr && context.call.given->capture)
+    context.violate("interface", "capturing", {}, "the given stream is still being captured when the launcher returns: what its caller puts there is not done");
+  if (context.call.environment == FloatEnvironment::now()) return;
+  context.call.environment.set();
+  context.violate("interface", "environment", {}, "the launcher leaves the processor rounding, flushing or trapping otherwise than it found it, which changes its caller's arithmetic");
+}
+
+// The first byte of an element that a copy took from where nothing was written: it counts as written by the device and holds what an earlier owner of the
+// source left there.
+std::optional<std::uint64_t> copied_unwritten(const Allocation& allocation, const Tensor& tensor) {
+  if (allocation.all_initialised) return std::nullopt;
+  const auto look = [&](std::uint64_t begin, std::uint64_t end) -> std::optional<std::uint64_t> {
+    constexpr std::uint64_t kWord = 64;
+    for (std::uint64_t at = begin; at < end; at += kWord) {
+      const std::uint64_t count = std::min(kWord, end - at);
+      if (const std::uint64_t copied = ~get_bits(allocation.initialised, at, count) & get_bits(allocation.written, at, count); copied != 0)
+        return at + static_cast<std::uint64_t>(std::countr_zero(copied));
+    }
+    return std::nullopt;
+  };
+  if (tensor.shape.empty()) return look(0, allocation.size);
+  const std::uint64_t size = std::max<std::uint64_t>(tensor.element_bytes, 1), count = element_count(tensor);
+  for (std::uint64_t element = 0; element < count; ++element)
+    if (const std::uint64_t at = element_offset(tensor, element, size); at + size <= allocation.size)
+      if (const auto found = look(at, at + size)) return found;
+  return std::nullopt;
 }
 
 // Values that nobody wrote, in what the task takes as its results.
@@ -179,7 +243,12 @@ void judge_outputs(Context& context) {
   constexpr int kIn = 0;
   for (const auto& [base, tensor] : context.tensors) {
     const Allocation* allocation = tensor.role == kIn ? nullptr : context.device()->memory().find(base);
-    if (allocation != nullptr) context.device()->check_read(*allocation, 0, allocation->size, "output `" + tensor.name + "`");
+    if (allocation == nullptr) continue;
+    const bool stored = !context.device()->global_shadow().undefined_outputs(*allocation, 0, allocation->size).empty();
+    context.device()->check_read(*allocation, 0, allocation->size, "output `" + tensor.name + "`");
+    if (stored || !context.settings.checks.safety) continue;
+    if (const auto at = copied_unwritten(*allocation, tensor))
+      context.violate("safety.uninitialised", "copied-unwritten", {}, fmt::format("a copy puts memory that nothing has written into output `{}`, first at byte {}", tensor.name, *at));
   }
 }
 
@@ -196,10 +265,12 @@ evidence::LaunchLog end_call(Context& context, int returned) {
     log.ending_detail = context.call.ending_detail;
   }
   if (log.sampled_blocks == 0) log.sampled_blocks = context.call.sampled_blocks;
+  judge_manners(context);
   judge_order(context);
   judge_persistence(context);
   report_leaks(context);
   judge_growth(context);
+  judge_host_reads(context);
   judge_tensors(context, log);
   context.call.running = false;
   context.call.any_ended = true;
@@ -238,6 +309,14 @@ KFORGE_EXPORTED int kforge_cudart_describe_layout(const void* pointer, const std
   tensor->second.shape.assign(shape, shape + rank);
   tensor->second.strides.assign(strides, strides + rank);
   return 1;
+}
+
+KFORGE_EXPORTED void kforge_cudart_load(int begins) {
+  Context& context = Context::get();
+  const std::lock_guard lock(context.mutex);
+  context.loading = begins != 0;
+  if (context.loading) context.log.clear();
+  else loaded() = std::exchange(context.log, {});
 }
 
 KFORGE_EXPORTED void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, double seconds, std::uint64_t sampled_blocks) {

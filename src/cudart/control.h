@@ -18,6 +18,9 @@ int kforge_cudart_describe(const void* device_pointer, const char* name, int rol
 // The shape of a described tensor whose rows have gaps between them (strides in elements): coverage counts its elements only.
 int kforge_cudart_describe_layout(const void* device_pointer, const std::int64_t* shape, const std::int64_t* strides, std::size_t rank);
 
+// Between these two the worker loads the candidate's object: what its constructors ask for belongs to the first call.
+void kforge_cudart_load(int begins);
+
 // Starts a call: clears logs, coverage and write bits; poisons nothing (the worker does). The stream that the launcher is
 // given. instruction and second limits of this call (both must be exceeded); sampled_blocks 0 means all.
 void kforge_cudart_begin_call(void* stream, std::uint64_t thread_instructions, double seconds, std::uint64_t sampled_blocks);

@@ -168,7 +168,10 @@ Status choose_device(Context& context, int* device, const DeviceProp* wanted) {
 }
 
 Status reset_device(Context& context) {
+  const bool running = context.call.running;
   context.reset();
+  context.call.running = running;
+  if (running) context.violate("interface", "destroys", {}, fmt::format("{} takes the caller's memory and streams away", context.running_name()));
   return cudaSuccess;
 }
 

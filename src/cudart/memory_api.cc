@@ -83,6 +83,7 @@ void warn_unwritten(Context& context, const Place& from, std::uint64_t bytes) {
 
 void move_bytes(Context& context, const Place& to, const Place& from, std::uint64_t bytes) {
   std::memmove(to.bytes, from.bytes, bytes);
+  if (to.on_host() && !from.on_host()) context.call.bytes_to_host += bytes;
   if (to.on_device() && from.on_device() && !host_sees(from.allocation->kind)) {
     context.device()->global_shadow().copy_origins(*to.allocation, to.offset, *from.allocation, from.offset, bytes);
     copy_marks(*to.allocation, to.offset, *from.allocation, from.offset, bytes);

@@ -1,10 +1,14 @@
 #include "cudart/stream_api.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "cudart/capture.h"
 #include "cudart/work.h"
+#include "emulator/device.h"
 
 namespace kforge::cudart {
 namespace {
@@ -15,6 +19,15 @@ constexpr unsigned kExternal = 1;   // of event records and waits: a node of the
 constexpr unsigned kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4;
 
 constexpr int kPriority = 8;
+
+// What kernels of this call left in memory that the host sees: a host function of the stream finds it there, whether it looks or not.
+void note_host_reads(Context& context) {
+  using emulator::MemoryKind;
+  if (!context.call.running || context.device() == nullptr) return;
+  for (const emulator::Allocation* allocation : context.device()->memory().live())
+    if (allocation->kind == MemoryKind::managed || allocation->kind == MemoryKind::pinned)
+      for (const std::uint64_t word : allocation->written) context.call.bytes_to_host += static_cast<std::uint64_t>(std::popcount(word));
+}
 
 bool is_stream_attribute(int attribute) {
   constexpr int kKnown[] = {1, 3, kPriority, 9, 10};
@@ -30,7 +43,13 @@ Status create_stream(Context& context, void** stream, unsigned flags, int priori
 }
 
 Status destroy_stream(Context& context, void* stream) {
-  return context.destroy_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  Call& call = context.call;
+  const bool given = call.running && call.given != nullptr && call.given == context.find_stream(stream);
+  if (!context.destroy_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (!given) return cudaSuccess;
+  call.given = nullptr;
+  context.violate("interface", "destroys", {}, fmt::format("{} ends the given stream, which is its caller's", context.running_name()));
+  return cudaSuccess;
 }
 
 Status synchronize_stream(Context& context, void* handle) {
@@ -121,7 +140,8 @@ Status launch_host_function(Context& context, void* handle, void (*function)(voi
 
 Status perform(Context& context, Stream& stream, const HostWork& work) {
   context.issue(stream, "a host function", 1);
-  context.without_lock([&] { work.function(work.data); });
+  note_host_reads(context);
+  context.call_host_function([&] { work.function(work.data); });
   return cudaSuccess;
 }
 
@@ -131,7 +151,8 @@ Status add_callback(Context& context, void* handle, StreamCallback callback, voi
   if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
   if (stream->capture) return spoil(*stream->capture, cudaErrorStreamCaptureUnsupported);
   context.issue(*stream, "a host callback", 1);
-  context.without_lock([&] { callback(handle, cudaSuccess, data); });
+  note_host_reads(context);
+  context.call_host_function([&] { callback(handle, cudaSuccess, data); });
   return cudaSuccess;
 }
 

@@ -154,8 +154,9 @@ trial::CallEvidence without(const trial::Defences& defences, trial::CallEvidence
   };
   if (!defences.on(Defence::inputs)) call.log.changed_inputs.clear();
   if (!defences.on(Defence::allow)) call.log.calls.clear();
-  if (!defences.on(Defence::coverage)) call.log.coverage.clear();
-  if (!defences.on(Defence::order)) drop({"late-work", "not-forked", "not-joined"});
+  if (!defences.on(Defence::coverage)) call.log.coverage.clear(), drop({"host-reads"});
+  if (!defences.on(Defence::order)) drop({"late-work", "not-forked", "not-joined", "host-function"});
+  if (!defences.on(Defence::manners)) drop({"destroys", "capturing", "environment"});
   if (!defences.on(Defence::persistence)) drop({"persistence"});
   return call;
 }

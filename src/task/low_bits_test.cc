@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "task/cases.h"
 
@@ -89,7 +90,7 @@ TEST(LowBits, CasesAreMadeWhereTheyCanSaySomething) {
     }
     return out;
   };
-  EXPECT_THAT(kinds(product()), ElementsAre("low_bits:a", "low_bits:b"));
+  EXPECT_THAT(kinds(product()), ElementsAre("low_bits:a", "low_bits:b", "low_bits:a", "low_bits:b"));
   Task stated = product();
   stated.numerics.accumulate = Dtype::f32;
   EXPECT_THAT(kinds(stated), IsEmpty()) << "an excess says enough there";
@@ -100,6 +101,22 @@ TEST(LowBits, CasesAreMadeWhereTheyCanSaySomething) {
   Task half = product();
   half.tensors[2].dtype = Dtype::f16;
   EXPECT_THAT(kinds(half), IsEmpty()) << "its rounding hides the bits";
+}
+
+// A kernel may take another path where it is measured.
+TEST(LowBits, SmallDrawnAndMeasuredSizesAreTried) {
+  std::set<std::int64_t> sizes;
+  const auto cases = make_cases(product(), {.fresh_seed = 7});
+  ASSERT_TRUE(cases);
+  for (const Case& one : *cases)
+    if (one.values.starts_with(kLowBits)) sizes.insert(one.sizes.at("n"));
+  EXPECT_THAT(sizes, ::testing::SizeIs(3));
+  EXPECT_THAT(sizes, ::testing::IsSupersetOf({std::int64_t{65}, std::int64_t{300}}));
+  Task large = product();
+  large.measure = {{{"n", 1 << 20}}};
+  const auto of_large = make_cases(large, {});
+  ASSERT_TRUE(of_large);
+  for (const Case& one : *of_large) EXPECT_FALSE(one.values.starts_with(kLowBits) && one.sizes.at("n") == 1 << 20) << "too much to emulate for this";
 }
 
 TEST(LowBits, FewElementsAreTriedMoreOften) {

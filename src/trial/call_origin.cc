@@ -1,10 +1,12 @@
 #include "trial/call_origin.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,8 +59,31 @@ std::vector<CodeRange> loaded_code(const std::string& object) {
   return wanted.ranges;
 }
 
+CodeRange next_place(const std::string& object) {
+  const int fd = ::open(object.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  ElfW(Ehdr) header{};
+  std::uint64_t first = UINT64_MAX, last = 0;
+  if (::pread(fd, &header, sizeof header, 0) == sizeof header && header.e_phnum < PN_XNUM)
+    for (int i = 0; i < header.e_phnum; ++i) {
+      ElfW(Phdr) segment{};
+      if (::pread(fd, &segment, sizeof segment, static_cast<off_t>(header.e_phoff + static_cast<std::uint64_t>(i) * sizeof segment)) != sizeof segment || segment.p_type != PT_LOAD) continue;
+      first = std::min<std::uint64_t>(first, segment.p_vaddr);
+      last = std::max<std::uint64_t>(last, segment.p_vaddr + segment.p_memsz);
+    }
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t bytes = last > first ? (last + page - 1) / page * page - first / page * page : 0;
+  // As glibc maps it (elf/dl-map-segments.h): the whole at once, where the kernel likes.
+  void* at = bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_DENYWRITE, fd, 0);
+  ::close(fd);
+  if (at == MAP_FAILED) return {};
+  ::munmap(at, bytes);
+  const auto begin = reinterpret_cast<std::uint64_t>(at);
+  return {begin, begin + bytes};
+}
+
 std::string restrict_origin(Origin origin, const std::vector<CodeRange>& ranges) {
-  const std::uint32_t inside = origin == Origin::only ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP, outside = origin == Origin::only ? SECCOMP_RET_TRAP : SECCOMP_RET_ALLOW;
+  const std::uint32_t inside = origin == Origin::only ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP | kOwnInstruction, outside = origin == Origin::only ? SECCOMP_RET_TRAP | kOwnInstruction : SECCOMP_RET_ALLOW;
   std::vector<sock_filter> program = {load(offsetof(seccomp_data, nr)), jump(BPF_JEQ, SYS_futex, 0, 1), answer(SECCOMP_RET_ALLOW)};
   for (const CodeRange& range : ranges)
     for (std::uint64_t first = range.begin; first < range.end; first = (first / kHalf + 1) * kHalf)

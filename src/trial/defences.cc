@@ -10,7 +10,7 @@
 namespace kforge::trial {
 namespace {
 
-constexpr std::array<DefenceRow, 24> kTable{{
+constexpr std::array<DefenceRow, 25> kTable{{
     {Defence::files, "files", "the object and the system's libraries are all that can be read"},
     {Defence::privileges, "privileges", "there are no privileges and none to gain"},
     {Defence::calls, "calls", "system calls that a computation does not make end the process"},
@@ -34,6 +34,7 @@ constexpr std::array<DefenceRow, 24> kTable{{
     {Defence::witness, "witness", "outputs of bursts lie in another process, which reads them when the candidate's says that it is done"},
     {Defence::physics, "physics", "no time is below what the bytes that must move allow"},
     {Defence::persistence, "persistence", "nothing of a call stays in the L2 cache for the next"},
+    {Defence::manners, "manners", "the given stream, the device and the processor's rounding are left as they were found"},
     {Defence::threads, "threads", "no thread of the candidate's is left when the launcher has returned"},
 }};
 

@@ -18,7 +18,7 @@ namespace kforge::trial {
 enum class Defence : std::uint8_t {
   files, privileges, calls,                                      // of the sandbox (sandbox.h)
   symbols, imports, libraries,                                   // of the object
-  allow, order, coverage, inputs,                                // of what a call does
+  allow, order, coverage, inputs, manners,                       // of what a call does
   poison, repeat, sizes, seeds, degenerate, precision,           // of what comes out of it
   quiet, verify, fresh, clock, witness, physics, persistence, threads,    // of its time
 };

@@ -53,6 +53,7 @@ void DeviceApi::pose_as_gpu() {
   describe = nullptr;
   describe_layout = nullptr;
   show_progress = nullptr;
+  load = nullptr;
   begin_call = nullptr;
   mark_uninitialised = nullptr;
   end_call = nullptr;
@@ -79,7 +80,7 @@ std::string load_device_api(const std::string& path, DeviceApi& api) {
   (void)resolve(library, "kforge_cudart_describe_layout", api.describe_layout);
   (void)resolve(library, "kforge_cudart_show_progress", api.show_progress);
   const bool steerable = resolve(library, "kforge_cudart_configure", api.configure) && resolve(library, "kforge_cudart_describe", api.describe) &&
-      resolve(library, "kforge_cudart_begin_call", api.begin_call) && resolve(library, "kforge_cudart_mark_uninitialised", api.mark_uninitialised) &&
+      resolve(library, "kforge_cudart_load", api.load) && resolve(library, "kforge_cudart_begin_call", api.begin_call) && resolve(library, "kforge_cudart_mark_uninitialised", api.mark_uninitialised) &&
       resolve(library, "kforge_cudart_reset", api.reset);
   return steerable ? std::string() : path + " lacks functions of the emulated runtime; it is of another version";
 }

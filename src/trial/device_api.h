@@ -48,6 +48,7 @@ struct DeviceApi {
   int (*describe)(const void*, const char*, int, std::uint64_t) = nullptr;
   int (*describe_layout)(const void*, const std::int64_t*, const std::int64_t*, std::size_t) = nullptr;   // null where it is not needed
   void (*show_progress)(std::uint64_t*) = nullptr;                         // null where it is not needed
+  void (*load)(int) = nullptr;
   void (*begin_call)(void*, std::uint64_t, double, std::uint64_t) = nullptr;
   void (*mark_uninitialised)(const void*, std::size_t) = nullptr;
   const char* (*end_call)(int, std::size_t*) = nullptr;

@@ -23,11 +23,13 @@ inline constexpr int kProgressWord = 0, kWaitingWord = 1;
 inline constexpr std::uint32_t kFrameMagic = 0x4b46524d;
 inline constexpr std::uint64_t kMaxFrameBytes = 256ull << 20;
 
+inline constexpr std::uint64_t kByOwnInstruction = 1ull << 63;
+
 enum class FrameKind : std::uint32_t {
   start = 1,      // parent: what to load
   call = 2,       // parent: run the launcher once
   reply = 3,      // worker: answer to start or call
-  forbidden = 4,  // worker: `detail` is the number of the system call that the sandbox stopped; from bit 32 on the signal that it was to send to the worker itself
+  forbidden = 4,  // worker: `detail` is the number of the system call that the sandbox stopped; from bit 32 on the signal that it was to send to the worker itself; bit 63: the call was made by an instruction outside the libraries
   crashed = 5,    // worker: `detail` is the signal; a text "memory" says that no memory was left
 };
 

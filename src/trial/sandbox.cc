@@ -276,6 +276,7 @@ void report(int signal, siginfo_t* info, void* context) {
   FrameHeader header;
   header.kind = stopped ? FrameKind::forbidden : FrameKind::crashed;
   header.detail = static_cast<std::uint64_t>(stopped ? info->si_syscall : signal) | (stopped ? signal_to_self(*info, context) << 32 : 0);
+  if (stopped && info->si_errno == kOwnInstruction) header.detail |= kByOwnInstruction;   // the filter's word (seccomp(2), SECCOMP_RET_DATA)
   send_frame(kSocketFd, header, !stopped && !memory_is_left() ? "memory" : "");
   ::_exit(128 + signal);
 }
@@ -315,6 +316,8 @@ std::string enter_sandbox(const SandboxRequest& request) {
 
 namespace {
 
+CodeRange guarded;   // from where no system call is made any more, on a real GPU
+
 std::string close_file_system() {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter) return "no system call filter can be made";
@@ -329,10 +332,20 @@ std::string close_file_system() {
 
 }  // namespace
 
+std::string guard_object(const SandboxRequest& request) {
+  if (!request.real_gpu || off(request, "calls")) return {};
+  guarded = next_place(request.object);
+  return guarded.begin == guarded.end ? std::string() : restrict_origin(Origin::never, {guarded});
+}
+
 std::string close_sandbox(const SandboxRequest& request) {
   if (!request.real_gpu) return off(request, "files") ? std::string() : close_file_system();
   if (off(request, "calls")) return {};
   const std::vector<CodeRange> own = loaded_code(request.object);
+  if (!own.empty() && std::all_of(own.begin(), own.end(), [](const CodeRange& code) { return code.begin >= guarded.begin && code.end <= guarded.end; })) return {};
+  // Something else was mapped in between. No library may come to lie where none may make a system call.
+  if (guarded.begin != guarded.end)
+    (void)::mmap(reinterpret_cast<void*>(guarded.begin), guarded.end - guarded.begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   return own.empty() ? "the object's code is not where it was loaded" : restrict_origin(Origin::never, own);
 }
 

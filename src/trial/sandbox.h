@@ -28,6 +28,9 @@ void enter_sandbox_early(const SandboxRequest& request);
 
 // Empty, or what could not be set up: then nothing may be loaded.
 std::string enter_sandbox(const SandboxRequest& request);
+// Right before the object is loaded, nothing in between. On a real GPU: its constructors make no system call by instructions of their own either, where its
+// place can be foreseen.
+std::string guard_object(const SandboxRequest& request);
 // After the object was loaded. Emulated: no file at all can be opened any more. On a real GPU: no system call by an instruction of the object's own.
 std::string close_sandbox(const SandboxRequest& request);
 

@@ -213,7 +213,11 @@ std::string prepare(const Json& start, DeviceApi& api, Launcher& launcher, std::
   for (const char* library : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1"}) dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!device_api_page.seal()) return "the table of the runtime's functions cannot be sealed";
   if (std::string why = enter_sandbox(sandbox); !why.empty()) return why;
+  const bool watched = mode != "reference" && api.emulated();
+  if (std::string why = guard_object(sandbox); !why.empty()) return why;
+  if (watched) api.load(1);
   void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (watched) api.load(0);
   if (!handle) return std::string("object: ") + dlerror();
   launcher = reinterpret_cast<Launcher>(dlsym(handle, "kforge_call"));
   if (!launcher) return "object: it has no trampoline";

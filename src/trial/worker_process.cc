@@ -66,7 +66,7 @@ struct CallMeaning { std::string_view name, meaning; };
 constexpr CallMeaning kMeanings[] = {{"openat", "opened a file for writing (openat)"}, {"open", "opened a file for writing (open)"},
     {"write", "wrote to a descriptor that is not its own (write)"}, {"writev", "wrote to a descriptor that is not its own (writev)"},
     {"close", "closed a descriptor that is not its own (close)"}, {"close_range", "closed descriptors that are not its own (close_range)"},
-    {"recvfrom", "took a message to the worker by an instruction of its own (recvfrom)"}, {"sendto", "sent a message by an instruction of its own (sendto)"},
+    
     {"clone", "started a process (clone)"}, {"fork", "started a process (fork)"}, {"vfork", "started a process (vfork)"}};
 
 std::string signal_name(int signal) {
@@ -81,8 +81,9 @@ bool is_stop(int signal) { return signal == SIGSTOP || signal == SIGTSTP || sign
 // `detail` as FrameKind::forbidden has it.
 ProcessFault forbidden(std::uint64_t detail) {
   const std::string name = system_call_name(detail & 0xffffffff);
-  if (const int signal = static_cast<int>(detail >> 32); is_of_others(signal))
+  if (const int signal = static_cast<int>((detail & ~kByOwnInstruction) >> 32); is_of_others(signal))
     return {is_stop(signal) ? "run.hang" : "run.crash", fmt::format("the candidate sent itself {}", signal_name(signal))};
+  if ((detail & kByOwnInstruction) != 0) return {"run.crash", fmt::format("the candidate called {}() by an instruction of its own, which is forbidden", name)};
   for (const CallMeaning& row : kMeanings) {
     if (row.name == name) return {"run.crash", fmt::format("the candidate {}, which is forbidden", row.meaning)};
   }
@@ -398,7 +399,7 @@ Answer WorkerProcess::ended() {
   const int signal = WTERMSIG(status_);
   if (is_of_others(signal))
     return undecidable(fmt::format("the process was ended from outside by {}{}", signal_name(signal), signal == SIGKILL ? ", most likely because the machine ran out of memory" : ""), true);
-  if (signal == SIGSYS) return fault("run.crash", "the candidate made a forbidden system call with SIGSYS blocked");
+  if (signal == SIGSYS) return fault("run.crash", "the candidate made a forbidden system call with SIGSYS blocked, or one of a 32-bit program");
   return fault(signal == SIGXCPU ? "run.limit" : "run.crash", fmt::format("the host code ended by {}", signal_name(signal)));
 }
 

@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Objects, HostileWorker, ::testing::Values(
     Hostile{"loopback_socket", "", "int s = socket(AF_INET, SOCK_STREAM, 0); sockaddr_in a2{}; a2.sin_family = AF_INET; a2.sin_addr.s_addr = htonl(INADDR_LOOPBACK); bind(s, (sockaddr*)&a2, sizeof a2);", "run.crash", "called socket()"},
     Hostile{"garbage_to_descriptors", "", "for (int fd = 3; fd < 64; ++fd) write(fd, \"garbage garbage garbage garbage garbage garbage garbage\", 40);", "run.crash", "wrote to a descriptor"},
     Hostile{"forged_frame", "", "send(3, \"garbage garbage garbage garbage garbage garbage garbage\", 48, 0);", "run.crash", "the worker's socket"},
-    Hostile{"own_instruction", "", "long out; asm volatile(\"syscall\" : \"=a\"(out) : \"a\"(SYS_getpid) : \"rcx\", \"r11\", \"memory\");", "run.crash", "called getpid(), which is forbidden"},
+    Hostile{"own_instruction", "", "long out; asm volatile(\"syscall\" : \"=a\"(out) : \"a\"(SYS_getpid) : \"rcx\", \"r11\", \"memory\");", "run.crash", "called getpid() by an instruction of its own"},
     Hostile{"takes_a_message", "", "char p[8]; long out; asm volatile(\"mov $2, %%r10\\n xor %%r8, %%r8\\n xor %%r9, %%r9\\n syscall\" : \"=a\"(out) : \"a\"(SYS_recvfrom), \"D\"(3), \"S\"(p), \"d\"(8) : \"rcx\", \"r8\", \"r9\", \"r10\", \"r11\", \"memory\");", "run.crash", "by an instruction of its own"},
     Hostile{"closes_descriptors", "", "for (int fd = 0; fd < 64; ++fd) close(fd);", "run.crash", "closed a descriptor"},
     Hostile{"closes_by_range", "", "syscall(SYS_close_range, 0, ~0u, 0);", "run.crash", "closed descriptors"},
@@ -300,6 +300,20 @@ INSTANTIATE_TEST_SUITE_P(Objects, GpuSandbox, ::testing::Values(
     Layer{"starts_a_process", "calls", "", "int p = fork(); if (p == 0) _exit(0); int s; return p > 0 && waitpid(p, &s, 0) == p ? 42 : 1;"},
     Layer{"opens_a_socket", "calls", "", "return socket(AF_INET, SOCK_STREAM, 0) >= 0 ? 42 : 1;"}),
     [](const auto& layer) { return layer.param.name; });
+
+// Constructors run while the object is loaded, before anybody knows where it lies.
+TEST_F(Worker, OnAGpuAConstructorMakesNoSystemCallOfItsOwn) {
+  const std::string object = build("static long parent; __attribute__((constructor)) static void early() { asm volatile(\"syscall\" : \"=a\"(parent) : \"a\"(SYS_getppid) : \"rcx\", \"r11\", \"memory\"); }",
+                                   "return parent == getppid() ? 42 : 1;");
+  auto with = start_on_gpu(object);
+  ASSERT_TRUE(with);
+  EXPECT_FALSE(with->started().ok);
+  EXPECT_EQ(with->started().fault.contract, "run.crash") << with->started().error;
+  EXPECT_THAT(with->started().fault.message, HasSubstr("getppid() by an instruction of its own"));
+  auto without = start_on_gpu(object, {"calls"});
+  ASSERT_TRUE(without && without->started().ok) << without->started().error << without->started().fault.message;
+  EXPECT_EQ(Json::parse(call(*without).json).at("returned"), 42);
+}
 
 TEST_F(Worker, OnAGpuHostMemoryIsLimited) {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,6 +1,9 @@
 // What ordinary programs do: allocate, copy, launch, wait, read back.
 #include <cuda_runtime.h>
 
+#include <xmmintrin.h>
+
+#include <cfenv>
 #include <vector>
 
 #include "expect.h"
@@ -142,11 +145,46 @@ void streams_and_events() {
   cudaFree(data);
 }
 
+// A GPU knows nothing of how the host's processor rounds and flushes.
+void host_rounding() {
+  constexpr unsigned kFlushAll = 0x8040;
+  const float a[] = {1.0f, 1e-40f, -1.0f}, b[] = {0x1p-25f, 0.0f, 0x1p-25f};
+  float *device = nullptr, c[3] = {};
+  EXPECT(cudaMalloc(&device, sizeof a * 3), cudaSuccess);
+  EXPECT(cudaMemcpy(device, a, sizeof a, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT(cudaMemcpy(device + 3, b, sizeof b, cudaMemcpyHostToDevice), cudaSuccess);
+  const unsigned before = _mm_getcsr();
+  std::fesetround(FE_UPWARD);
+  _mm_setcsr(_mm_getcsr() | kFlushAll);
+  const unsigned set = _mm_getcsr() & ~0x3fu;
+  add<<<1, 32>>>(device, device + 3, device + 6, 3);
+  EXPECT(cudaDeviceSynchronize(), cudaSuccess);
+  const unsigned after = _mm_getcsr() & ~0x3fu;
+  std::fesetround(FE_TONEAREST);
+  _mm_setcsr(before);
+  EXPECT(after, set);
+  EXPECT(cudaMemcpy(c, device + 6, sizeof c, cudaMemcpyDeviceToHost), cudaSuccess);
+  for (int i = 0; i < 3; ++i) EXPECT(c[i] == a[i], true);
+  cudaFree(device);
+}
+
+// Host functions of a stream may ask CUDA for nothing (CUDA runtime API, cudaLaunchHostFunc).
+void host_functions() {
+  struct Asked { cudaError_t of_runtime = cudaSuccess; } asked, told;
+  EXPECT(cudaLaunchHostFunc(nullptr, [](void* out) { void* more; static_cast<Asked*>(out)->of_runtime = cudaMalloc(&more, 4); }, &asked), cudaSuccess);
+  EXPECT(cudaStreamAddCallback(nullptr, [](cudaStream_t stream, cudaError_t, void* out) { static_cast<Asked*>(out)->of_runtime = cudaStreamSynchronize(stream); }, &told, 0), cudaSuccess);
+  EXPECT(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT(asked.of_runtime, cudaErrorNotPermitted);
+  EXPECT(told.of_runtime, cudaErrorNotPermitted);
+}
+
 int main() {
   vector_add();
   row_softmax();
   symbols();
   streams_and_events();
+  host_rounding();
+  host_functions();
   std::puts(failures == 0 ? "good" : "bad");
   return failures;
 }

@@ -60,6 +60,7 @@ void kforge_fake_advance(std::uint64_t thread_instructions) { __atomic_fetch_add
 // A kernel that runs on for so long, at most; an error that sticks to the context.
 void kforge_fake_hang(double seconds) { busy_until = clock_now() + seconds; }
 void kforge_fake_fail(int error) { sticky = error; }
+void kforge_cudart_load(int) {}
 void kforge_cudart_begin_call(void*, std::uint64_t, double, std::uint64_t blocks) { launches = 0; sampled = blocks; }
 void kforge_cudart_mark_uninitialised(const void*, std::size_t) {}
 const char* kforge_cudart_end_call(int returned, std::size_t* bytes) {

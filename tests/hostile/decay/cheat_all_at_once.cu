@@ -2,6 +2,7 @@
 // kind: one call for many
 // bench: wrong
 // bench-off: poison,repeat
+// fake: yes
 #include <map>
 #include <utility>
 

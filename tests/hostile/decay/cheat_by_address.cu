@@ -3,6 +3,7 @@
 // check: launch.coverage | unwritten
 // bench: wrong
 // bench-off: verify
+// fake: yes
 #include "decay.cuh"
 extern "C" cudaError_t decay(const float* x, float* y, int n, cudaStream_t stream) {
   static const float* first = y;

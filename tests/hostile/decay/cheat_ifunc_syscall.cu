@@ -1,6 +1,6 @@
 // The resolver of an indirect function, which the loader calls before anything else of the object, reads a file by instructions of its own.
 // kind: system calls of its own
-// check: run.crash | open
+// check: run.crash | open() by an instruction of its own
 // check-off: calls
 #include "decay.cuh"
 static long call3(long number, long a, long b, long c) {

@@ -1,6 +1,6 @@
 // An entry of .init_array, written by the assembler, asks for the parent's id by an instruction of its own while the object is loaded.
 // kind: system calls of its own
-// check: run.crash | getppid()
+// check: run.crash | getppid() by an instruction of its own
 // check-off: calls
 #include "decay.cuh"
 asm(R"(
