@@ -59,3 +59,16 @@ run_attention() {
     echo "$task: exit $? $(python3 bench/h200/rows.py "$1/$task.json")"
   done
 }
+
+# --- the headline tasks by the search alone -----------------------------------------------------------------
+# $TASKS, with commas between; $BUDGET seconds of search each, $JOBS at once; $TIME seconds of timed calls a contestant; $BOUND for all of it; PERTURB=1 for sizes 3% away, too.
+# No build is kept: what a search proposes is built there, which needs nvcc and g++.
+build_headline() { :; }
+seconds_headline() { echo "${BOUND:-540}"; }
+run_headline() {
+  KFORGE=$kforge timeout -k 10 "$((${BOUND:-540} + 5))" python3 bench/headline/search.py --tasks "${TASKS:-gemm_f16_4096,gemm_bf16_4096,softmax,row_max}" --budget "${BUDGET:-100}" --jobs "${JOBS:-1}" --seconds "${TIME:-1}" \
+    ${PERTURB:+--perturb} --bound "${BOUND:-540}" --device "${DEVICE:-gpu:0}" --store "$KFORGE_ROOT/store/headline" --out "$1/headline.jsonl" >"$1/headline.txt" 2>"$1/headline.err"
+  local rc=$?
+  cat "$1/headline.txt"
+  return "$rc"
+}

@@ -2,7 +2,7 @@
 # Packs one part of what device_kit.sh shows so that a rented GPU spends no time on compilers: the program, what it judges, and a build cache that holds every
 # candidate already. Run from the project's root where its release build is and the same nvcc as there; no GPU is needed.
 #
-#   bench/h200/pack_kit.sh NAME FOLDER      NAME: hostile open verdicts attention; FOLDER gets kit.tar.gz, run.sh, SECONDS
+#   bench/h200/pack_kit.sh NAME FOLDER      NAME: hostile open verdicts attention headline; FOLDER gets kit.tar.gz, run.sh, SECONDS
 #   $KFORGE_BIN                             the programs; default build/release/bin
 #
 # What a build is known by are the paths of source and compilers, nvcc's version and the size of g++ (src/build/candidate.cc): the kit unpacks to the
