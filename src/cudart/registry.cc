@@ -55,6 +55,13 @@ Expected<std::shared_ptr<const ptx::Module>> link_parts(const std::vector<ptx::F
   return ptx::link(std::move(modules)).map([](ptx::Module linked) { return std::make_shared<const ptx::Module>(std::move(linked)); });
 }
 
+// Launches from the device call what only machine code in libcudadevrt.a has.
+bool launches_from_device(const std::vector<ptx::Fatbin>& parts) {
+  return std::ranges::any_of(parts, [](const ptx::Fatbin& part) {
+    return std::ranges::any_of(part.entries, [](const ptx::FatbinEntry& entry) { return entry.kind == ptx::FatbinEntry::Kind::ptx && entry.data.find("__cudaCDP") != std::string::npos; });
+  });
+}
+
 std::string targets_of(const ptx::Fatbin& fatbin) {
   std::string text;
   for (const ptx::FatbinEntry& entry : fatbin.entries) {
@@ -157,6 +164,8 @@ Status Registry::load(Image& image, emulator::Device& device) {
     if (!module) return refuse(image, cudaErrorInvalidPtx, to_string(module.error()));
     image.ptx = std::make_shared<const ptx::Module>(std::move(*module));
   }
+  if (image.ptx == nullptr && launches_from_device(parts))
+    return refuse(image, cudaErrorNotSupported, "kernels that launch kernels (dynamic parallelism) are not supported by the emulated GPU: launch them from the host");
   if (image.ptx == nullptr) {
     std::string why = fmt::format("no PTX in the program can run on sm_{} ({}); it holds: {}. Build it with -arch=sm_{} or lower",
                                   sm, device.sheet().name, targets_of(parts.empty() ? fatbin : parts.front()), sm);

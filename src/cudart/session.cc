@@ -81,6 +81,7 @@ bool Session::begin(Settings& settings) {
   }
   settings.sheet = json.value("sheet", settings.sheet);
   settings.checks.safety = json.value("safety", false);
+  settings.checks.forgiving = json.value("forgiving", false);
   settings.checks.profile = json.value("profile", false);
   settings.seed = json.value("seed", settings.seed);
   limits_.thread_instructions = json.value("instructions", std::uint64_t{0});

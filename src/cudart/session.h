@@ -1,6 +1,6 @@
 // A program that `kforge run` started: what it asked for (KFORGE_RUN), and the report that it is left when the program ends.
 //
-// KFORGE_RUN is JSON: {"sheet": NAME or PATH, "safety": bool, "profile": bool, "seed": N, "instructions": N (0: no limit), "sites": bool (keep
+// KFORGE_RUN is JSON: {"sheet": NAME or PATH, "safety": bool, "forgiving": bool, "profile": bool, "seed": N, "instructions": N (0: no limit), "sites": bool (keep
 // the places of allocations), "report": FOLDER}. Every process that uses the runtime writes FOLDER/PID.json: a line of figures, then
 // evidence::to_json(LaunchLog). It is
 // rewritten when a launch found something new and every few seconds, so that a crash or a kill loses little.

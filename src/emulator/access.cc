@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace kforge::emulator {
@@ -104,6 +105,23 @@ ptx::Space space_of(Address address) {
   if (address - kSharedWindow < kWindowBytes) return ptx::Space::shared;
   if (address - kLocalWindow < kWindowBytes) return ptx::Space::local;
   return ptx::Space::global;
+}
+
+std::uint32_t lost_lane(const Warp& warp, const Request& request, std::uint32_t lanes) {
+  constexpr Address kPage = Address{2} << 20;
+  if (!warp.launch->forgiving) return 0;
+  const Address address = request.addresses[first_lane(lanes)], end = address + request.bytes;
+  const Allocation* nearest = warp.launch->memory->nearest(address);
+  if (nearest == nullptr || !nearest->live || nearest->read_only || end < address) return 0;
+  const Address limit = nearest->base + nearest->size;
+  const Address missed = address < nearest->base ? nearest->base - address : end > limit ? end - limit : 0;
+  return missed != 0 && missed < kPage ? lanes & (~lanes + 1) : 0;
+}
+
+Window lost_bytes(const Request& request, std::uint32_t lane) {
+  thread_local std::array<std::byte, 64> bytes;
+  bytes.fill(std::byte{0});
+  return {bytes.data(), request.addresses[first_lane(lane)], bytes.size(), nullptr};
 }
 
 Flow fault_global(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes) {

@@ -49,6 +49,12 @@ void lane_addresses(const Warp& warp, const Op& op, std::size_t k, std::uint32_t
 // The space of a generic address.
 ptx::Space space_of(Address address);
 
+// The first of `lanes`, as a mask, where its access misses a live allocation by less than a GPU's page of 2 MB and the launch forgives
+// that; else 0. Such a load gives zero, a store is lost, an atomic finds zero.
+std::uint32_t lost_lane(const Warp& warp, const Request& request, std::uint32_t lanes);
+// What that lane accesses instead: zeroed bytes that nobody else sees.
+Window lost_bytes(const Request& request, std::uint32_t lane);
+
 Flow fault_global(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes);
 Flow fault_misaligned(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes);
 Flow fault_read_only(Warp& warp, const Op& op, const Request& request, const Allocation& allocation);

@@ -199,12 +199,17 @@ struct Atomic {
       const Address first = request.addresses[static_cast<std::size_t>(std::countr_zero(rest))];
       Allocation* allocation = remembered != nullptr && remembered->live && first - remembered->base < remembered->size ? remembered : w.launch->memory->find(first);
       remembered = allocation;
-      if (allocation == nullptr) return fault_global(w, op, request, rest);
-      if (allocation->read_only) return fault_read_only(w, op, request, *allocation);
-      const Window window{allocation->data, allocation->base, allocation->size, allocation};
       Request part = request;
-      part.mask = lanes_inside(request.addresses, rest, window, request.bytes);
-      if ((part.mask & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
+      const Window window = allocation == nullptr ? Window{} : Window{allocation->data, allocation->base, allocation->size, allocation};
+      part.mask = allocation == nullptr ? 0 : lanes_inside(request.addresses, rest, window, request.bytes);
+      if ((part.mask & rest & (~rest + 1)) == 0) {
+        part.mask = lost_lane(w, request, rest);
+        if (part.mask == 0) return fault_global(w, op, request, rest);
+        perform(w, op, lost_bytes(request, part.mask), part, true);
+        rest &= ~part.mask;
+        continue;
+      }
+      if (allocation->read_only) return fault_read_only(w, op, request, *allocation);
       if constexpr (kSafety || kProfile) mark_stored_bytes(*allocation, part);
       if constexpr (kProfile) note_store(w, op, *allocation, part);
       if constexpr (kSafety) atomic_global_shadow(w, op, *allocation, part);

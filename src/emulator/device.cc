@@ -279,6 +279,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.variant = variant_of(d.checks);
   launch.safety = d.checks.safety;
   launch.profile = d.checks.profile;
+  launch.forgiving = d.checks.forgiving && !d.checks.safety;
   launch.violations = &d.violations;
   launch.races = &d.races;
   launch.footprint = d.checks.safety ? request.footprint : nullptr;

@@ -23,6 +23,9 @@ namespace kforge::emulator {
 
 struct Checks {
   bool safety = true;       // bounds, alignment, uninitialised, races, barriers
+  // Loads and stores outside allocations that a GPU, which sees pages and not allocations, would not notice either are no faults: see
+  // lost_lane (access.h). Only without safety.
+  bool forgiving = false;
   bool profile = true;      // counters per line, sectors, wavefronts, divergence, coverage
   std::uint64_t race_shadow_bytes = std::uint64_t{2} << 30;   // past that, accesses go unchecked: LaunchLog::unproven says so
 };

@@ -126,10 +126,15 @@ struct Elements {
       if (request.counts) count_global(w, op, request);
     for (std::uint32_t rest = request.mask; rest != 0;) {
       Allocation* allocation = w.launch->memory->find(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
-      if (allocation == nullptr) return fault_global(w, op, request, rest);
       Request part = request;
-      part.mask = lanes_inside(request.addresses, rest, {allocation->data, allocation->base, allocation->size, allocation}, request.bytes);
-      if ((part.mask & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
+      part.mask = allocation == nullptr ? 0 : lanes_inside(request.addresses, rest, {allocation->data, allocation->base, allocation->size, allocation}, request.bytes);
+      if ((part.mask & rest & (~rest + 1)) == 0) {
+        part.mask = lost_lane(w, request, rest);
+        if (part.mask == 0) return fault_global(w, op, request, rest);
+        move(lost_bytes(request, part.mask), part, loaded, stored);
+        rest &= ~part.mask;
+        continue;
+      }
       if (const Flow flow = in_allocation(w, op, *allocation, part, loaded, stored); flow != Flow::next) return flow;
       rest &= ~part.mask;
     }

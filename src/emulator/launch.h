@@ -94,6 +94,7 @@ struct Launch {
   std::uint32_t shared_bytes = 0, dynamic_shared_bytes = 0;
   Variant variant = Variant::plain;
   bool safety = false, profile = false;
+  bool forgiving = false;                        // Checks::forgiving
   Allocation* parameters = nullptr;
   SlotBytes uniforms;                            // Bank::launch
   std::vector<OpProfile> ops;                    // by pc; empty unless profile

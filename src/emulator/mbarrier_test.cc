@@ -79,6 +79,21 @@ TEST(Mbarrier, WithoutTheWaitItIsARace) {
   EXPECT_TRUE(outcome.violations[0].contract == "safety.races" || outcome.violations[0].contract == "safety.uninitialised") << outcome.violations[0].contract;
 }
 
+// Here the first warp has always initialised the object when the second one comes to it. Nothing but the barrier makes it so.
+TEST(Mbarrier, UsesOfAnObjectThatNoBarrierOrdersAfterItsInitialisationAreRaces) {
+  const std::string init = "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\nmbarrier.init.shared::cta.b64 [bar], 64;\nREADY:\n";
+  const std::string arrive = "mbarrier.arrive.shared::cta.b64 %rd5, [bar];\n", wait = "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;\n";
+  const auto races = [](const std::string& body) {
+    const Outcome outcome = run(body, 64);
+    return std::count_if(outcome.violations.begin(), outcome.violations.end(), [](const auto& v) { return v.contract == "safety.races" && !v.advice; });
+  };
+  EXPECT_GT(races(init + arrive + wait), 0);
+  EXPECT_GT(races(init + "bar.warp.sync -1;\n" + arrive + wait), 0);   // orders the first warp only
+  EXPECT_GT(races(init + "setp.lt.u32 %p3, %r1, 32;\n@!%p3 bra CONSUME;\nmbarrier.arrive.shared::cta.b64 %rd5, [bar], 2;\nbra OVER;\nCONSUME:\n" + wait + "OVER:\n"), 0);   // who only waits
+  EXPECT_GT(races(init + "fence.mbarrier_init.release.cluster;\n" + arrive + wait), 0);
+  EXPECT_EQ(races(init + "bar.sync 0;\n" + arrive + wait), 0);
+}
+
 TEST(Mbarrier, CopiesThatArriveAreThereWhenThePhaseIsOver) {
   const std::string body = kInit + "mov.u32 %r2, data;\nmad.lo.u32 %r3, %r1, 4, %r2;\ncp.async.ca.shared.global [%r3], [%rd3], 4;\ncp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"
                            "WAIT:\nmbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;\n" + kRead;

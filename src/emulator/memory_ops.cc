@@ -119,10 +119,18 @@ struct Access {
       }
       if (inside == 0) {
         allocation = launch.memory->find(request.addresses[static_cast<std::size_t>(std::countr_zero(rest))]);
-        if (allocation == nullptr) return fault_global(w, op, request, rest);
-        window = {allocation->data, allocation->base, allocation->size, allocation};
-        inside = lanes_inside(request.addresses, rest, window, request.bytes);
-        if ((inside & rest & (~rest + 1)) == 0) return fault_global(w, op, request, rest);
+        if (allocation != nullptr) {
+          window = {allocation->data, allocation->base, allocation->size, allocation};
+          inside = lanes_inside(request.addresses, rest, window, request.bytes);
+        }
+        if ((inside & rest & (~rest + 1)) == 0) {
+          const std::uint32_t lost = lost_lane(w, request, rest);
+          if (lost == 0) return fault_global(w, op, request, rest);
+          perform(w, op, lost_bytes(request, lost), request, lost);
+          rest &= ~lost;
+          allocation = nullptr;
+          continue;
+        }
         remembered = allocation;
       }
       if (const Flow flow = in_allocation(w, op, window, request, inside); flow != Flow::next) return flow;

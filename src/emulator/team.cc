@@ -155,6 +155,7 @@ void prepare(Worker& worker, const Launch& from, Team& team) {
   to.dynamic_shared_bytes = from.dynamic_shared_bytes;
   to.variant = from.variant;
   to.safety = from.safety;
+  to.forgiving = from.forgiving;
   to.profile = from.profile;
   to.parameters = from.parameters;
   to.uniforms = from.uniforms;

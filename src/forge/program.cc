@@ -160,7 +160,7 @@ Expected<ProgramRun> run_program(const ProgramOptions& options) {
   }
   const auto folder = HeldDirectory::create("kforge-run");
   if (!folder) return Unexpected(folder.error());
-  const nlohmann::json wanted = {{"sheet", gpu->sheet_name}, {"safety", checks->needs_observers}, {"profile", options.profile},
+  const nlohmann::json wanted = {{"sheet", gpu->sheet_name}, {"safety", checks->needs_observers}, {"forgiving", checks->contracts.empty() && !checks->needs_observers}, {"profile", options.profile},
                                  {"seed", options.seed}, {"sites", !checks->contracts.empty()}, {"instructions", options.limit_instructions}, {"report", folder->path().string()}};
   const std::string libraries = (fs::path(*runtime).parent_path() / (target->runtime == kNewestRuntime ? "cudart" : "cudart12")).string();
   ForegroundRequest request;

@@ -124,6 +124,30 @@ TEST_F(RunProgram, AFunctionWithoutItsResultRunsAsNvccAloneBuildsIt) {
   EXPECT_EQ(result.out, "31\n");
 }
 
+// A GPU sees pages, not allocations: a program that strays a little runs there. Whoever asks for no check gets that; every check sees it.
+TEST_F(RunProgram, StraysOfLessThanAPageAreFaultsOnlyWhereBoundsAreChecked) {
+  const ProcessResult none = kforge_run({kPrograms + "strays.cu", "--checks", "none"});
+  EXPECT_EQ(none.exit_status, 0) << none.err;
+  EXPECT_EQ(none.out, "2 3 2\n2 2\n1 1 0 0 0\ncudaSuccess\n");
+  const ProcessResult distant = kforge_run({kPrograms + "strays.cu", "--checks", "none", "--", "far"});
+  EXPECT_EQ(distant.out, "cudaErrorIllegalAddress\n");
+  for (const char* checks : {"fast", "all", "races", "bounds"}) {
+    const ProcessResult checked = kforge_run({kPrograms + "strays.cu", "--checks", checks});
+    EXPECT_THAT(checked.out, HasSubstr("cudaErrorIllegalAddress")) << checks;
+    if (std::string(checks) != "races") {
+      EXPECT_EQ(checked.exit_status, 86) << checks;
+      EXPECT_THAT(checked.err, HasSubstr("safety.bounds")) << checks;
+    }
+  }
+}
+
+TEST_F(RunProgram, LaunchesFromTheDeviceAreRefusedByName) {
+  const ProcessResult result = kforge_run({kPrograms + "nested_launch.cu", "-rdc=true", "-lcudadevrt"});
+  EXPECT_EQ(result.exit_status, 86);
+  EXPECT_EQ(result.out, "cudaErrorNotSupported\n");
+  EXPECT_THAT(result.err, HasSubstr("kernels that launch kernels (dynamic parallelism) are not supported"));
+}
+
 TEST_F(RunProgram, AFailedAssertIsTheProgramsOwnAffair) {
   const ProcessResult result = fault("assert", "all");
   EXPECT_EQ(result.exit_status, 0) << result.err;
