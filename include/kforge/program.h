@@ -48,7 +48,7 @@ struct ProgramRun {
   std::string profile_json;              // schema kforge.profile/1, with `profile`
 };
 
-// Errors: bad_input (no such file, GPU or check; a program that links the runtime statically), missing, unsupported, failed. What the
+// Errors: bad_input (no such file, GPU or check), missing, unsupported (a program that links the runtime statically), failed. What the
 // program does wrong is no error.
 Expected<ProgramRun> run_program(const ProgramOptions& options);
 

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/unique_fd.h"
+#include "base/writable.h"
 
 namespace kforge {
 namespace {
@@ -28,6 +29,7 @@ ErrorCode code_of(int error_number) {
 
 std::string hint_of(int error_number) {
   if (error_number == ENOSPC || error_number == EDQUOT) return "free some disk space and run again";
+  if (error_number == EFBIG) return kFileLimitHint;
   if (error_number == EROFS || error_number == EACCES) return "check the permissions of the folder";
   return {};
 }
@@ -100,8 +102,9 @@ Expected<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
   }
 }
 
-Expected<void> write_file_atomic(const fs::path& path, std::string_view content, Flush flush) {
+Expected<void> write_file_atomic(const fs::path& named, std::string_view content, Flush flush) {
   std::error_code ignored;
+  const fs::path path = behind_links(named);
   if (const fs::file_status there = fs::status(path, ignored); fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write_through(path, content);
   const fs::path temporary = temporary_beside(path);
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));

@@ -25,7 +25,7 @@ Expected<std::string> read_file(const std::filesystem::path& path, std::uint64_t
 enum class Flush : std::uint8_t { now, later };
 
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder. Safe
-// against concurrent writers (the last one wins) and against a kill at any point. The folder must exist. A device or pipe is written to, not replaced.
+// against concurrent writers (the last one wins) and against a kill at any point. The folder must exist. A device or pipe is written to, not replaced. Of a link, what it leads to.
 Expected<void> write_file_atomic(const std::filesystem::path& path, std::string_view content, Flush flush = Flush::now);
 
 // Like `mkdir -p`. It is no error if the folder exists.

@@ -83,6 +83,7 @@ Expected<ForegroundResult> run_in_foreground(const ForegroundRequest& request) {
   if (child < 0) return fail(ErrorCode::failed, "cannot start a process: " + reason(errno));
   if (child == 0) {
     ignored.restore();
+    ::signal(SIGXFSZ, SIG_DFL);   // ignored by us alone
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::execve(path.c_str(), arguments.data(), environment.data());
     const int error = errno;

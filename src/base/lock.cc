@@ -48,4 +48,9 @@ Expected<FileLock> FileLock::acquire(const std::filesystem::path& path, std::opt
   }
 }
 
+bool FileLock::is_held(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd && flock_retrying(fd.get(), LOCK_SH | LOCK_NB) == EWOULDBLOCK;
+}
+
 }  // namespace kforge

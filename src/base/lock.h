@@ -16,6 +16,9 @@ class FileLock {
  public:
   // Waits for the lock, at most `timeout_seconds` (limit when it is over); no timeout waits for ever.
   static Expected<FileLock> acquire(const std::filesystem::path& path, std::optional<double> timeout_seconds = {});
+  // Whether somebody holds it now. A lock that nobody ever took has no file, and none is made. Looking takes the lock for an instant, shared: who asks at that
+  // very moment and does not wait may be told that it is held.
+  static bool is_held(const std::filesystem::path& path);
 
  private:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}

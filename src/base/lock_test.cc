@@ -27,6 +27,20 @@ TEST(Lock, ExcludesAndIsFreedAtTheEndOfItsLife) {
   EXPECT_TRUE(FileLock::acquire(path, 0.0));
 }
 
+TEST(Lock, TellsWhetherItIsHeldAndMakesNothing) {
+  auto folder = TemporaryDirectory::create();
+  const auto path = folder->path() / "lock";
+  EXPECT_FALSE(FileLock::is_held(path));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  {
+    const auto held = FileLock::acquire(path);
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(FileLock::is_held(path));
+  }
+  EXPECT_FALSE(FileLock::is_held(path));
+  EXPECT_TRUE(FileLock::acquire(path, 0.0)) << "who looks keeps nothing";
+}
+
 TEST(Lock, WaitsForItsTurn) {
   auto folder = TemporaryDirectory::create();
   std::atomic<int> inside{0};

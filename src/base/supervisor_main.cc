@@ -3,6 +3,7 @@
 //   kforge-supervisor CPU_SECONDS MEMORY_BYTES FOLDER PROGRAM ARGUMENT0...
 //
 // Descriptors: 0, 1, 2 of the program, 3 the control pipe, 4 the report. The environment is the program's.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "base/process_supervisor.h"
 
 int main(int argc, char** argv) {
+  ::signal(SIGXFSZ, SIG_IGN);   // the program starts with signals as they are by default
   constexpr int kOwnArguments = 5;   // before the program's
   if (argc <= kOwnArguments) return 2;   // started by Kernel Forge alone
   kforge::internal::supervise({

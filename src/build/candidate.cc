@@ -126,7 +126,7 @@ Expected<void> inspect(const CandidateRequest& request, const std::string& sourc
     for (const FatbinEntry& entry : fatbin.entries) {
       if (entry.kind != part.kind || !(artefact.*part.path).empty()) continue;
       const fs::path path = folder / part.name;
-      if (!write_scratch(path, entry.data)) return fail(ErrorCode::failed, "cannot write " + path.string(), {}, "check the folder's free space and rights");
+      if (!write_scratch(path, entry.data)) return fail(ErrorCode::failed, "cannot write " + path.string(), {}, "check the folder's free space and rights, and ulimit -f");
       artefact.*part.path = path.string();
     }
   }
@@ -142,7 +142,7 @@ bool speaks_of_source(const Diagnostic& diagnostic) {
 // Whether nvcc takes the task's flags at all: a kernel with nothing in it is compiled with them.
 Expected<void> try_flags(const CandidateRequest& request, const Toolchain& tools, const std::string& include, const fs::path& folder) {
   if (request.flags.empty()) return {};
-  if (!write_scratch(folder / "flags.cu", "__global__ void kforge_flags(int* x) { *x = 1; }\n")) return Unexpected(machine_error("there is no space left in " + folder.string()));
+  if (!write_scratch(folder / "flags.cu", "__global__ void kforge_flags(int* x) { *x = 1; }\n")) return Unexpected(machine_error("nothing can be written into " + folder.string()));
   std::vector<std::string> arguments = nvcc_arguments(request, tools, include);
   for (std::string& argument : arguments)
     if (argument == "candidate.cu" || argument == "candidate.so" || argument == "candidate.d") argument.replace(0, std::string_view("candidate").size(), "flags");
@@ -221,7 +221,7 @@ Expected<Compilation> run_compilation(const CandidateRequest& request, const Too
 struct Build { Artefact artefact; std::vector<std::string> dependencies; bool cacheable = true; };
 
 Expected<Build> compile(const CandidateRequest& request, const Toolchain& tools, const std::string& source, std::string_view text, const std::string& wrapper, const fs::path& folder) {
-  if (!write_scratch(folder / "candidate.cu", wrapper)) return fail(ErrorCode::failed, "cannot write into the build folder " + folder.string(), {}, "check the folder's free space and rights");
+  if (!write_scratch(folder / "candidate.cu", wrapper)) return fail(ErrorCode::failed, "cannot write into the build folder " + folder.string(), {}, "check the folder's free space and rights, and ulimit -f");
   auto compilation = run_compilation(request, tools, source, folder);
   if (!compilation) return Unexpected(compilation.error());
   const CompileOutcome& outcome = compilation->outcome;

@@ -62,13 +62,23 @@ std::string without_quotes(std::string_view output) {
   return out;
 }
 
-// Whether a file of a megabyte can be written into the compilers' folder.
-bool has_space(const fs::path& folder) {
+// Why a file of a megabyte cannot be written into the compilers' folder, as errno says it; 0: it can.
+int space_fault(const fs::path& folder) {
   const fs::path probe = folder / "space";
-  const bool written = write_scratch(probe, std::string(1 << 20, ' '));
+  errno = 0;
+  const int fault = write_scratch(probe, std::string(1 << 20, ' ')) ? 0 : errno != 0 ? errno : ENOSPC;
   std::error_code ignored;
   fs::remove(probe, ignored);
-  return written;
+  return fault;
+}
+
+// What keeps the compilers from writing their files; "" when nothing does, as far as can be seen.
+std::string write_fault(const ToolEnd& end, std::string_view output, const fs::path& folder) {
+  constexpr const char* kTooLarge = "a file of the build would be larger than files may be here (ulimit -f)";
+  if (end.signal == SIGXFSZ || end.exit_status == 128 + SIGXFSZ || says(output, {"File size limit exceeded signal terminated program", fmt::format("' died due to signal {} ", SIGXFSZ), "File too large"})) return kTooLarge;
+  const bool told = says(output, {"No space left on device", "Disk quota exceeded", "Read-only file system"});
+  const int fault = told ? ENOSPC : space_fault(folder);
+  return fault == 0 ? "" : fault == EFBIG ? kTooLarge : "there is no space left in " + folder.parent_path().string();
 }
 
 // "target: a b \<newline> c" with "\ " for a space in a name.
@@ -117,14 +127,14 @@ Trouble trouble_of(const ToolEnd& end, std::string_view all_output, const Limits
   if (end.timed_out) return {{}, fmt::format("the build did not end within {}, and had used {} of the processor: the machine is too busy", human_seconds(kWallSeconds), human_seconds(end.cpu_s)), {}};
   if (const int signal = killing_signal(end, output); signal != 0)
     return {{}, fmt::format("a compiler was killed from outside by signal {} ({}){}", signal, ::strsignal(signal), signal == SIGKILL ? ", most likely because the machine ran out of memory" : ""), {}};
-  if (says(output, {"No space left on device", "Disk quota exceeded", "Read-only file system"}) || !has_space(folder)) return {{}, "there is no space left in " + folder.parent_path().string(), {}};
+  if (std::string fault = write_fault(end, output, folder); !fault.empty()) return {{}, std::move(fault), {}};
   if (ran_out_of_memory(output)) return {fmt::format("the build needed more than {} of memory", human_bytes(static_cast<double>(limits.memory_bytes))), {}, {}};
   if (const int signal = crash_signal(end, output); signal != 0) return {{}, {}, fmt::format("a compiler crashes on this source by signal {} ({})", signal, ::strsignal(signal))};
   return {};
 }
 
 Error machine_error(const std::string& what) {
-  return {ErrorCode::failed, "the build could not be done on this machine: " + what, {}, "this says nothing about the source: free memory or disk space (KFORGE_CACHE names another folder), and run again"};
+  return {ErrorCode::failed, "the build could not be done on this machine: " + what, {}, "this says nothing about the source: free memory or disk space (KFORGE_CACHE names another folder), raise what ulimit allows, and run again"};
 }
 
 Expected<CompileOutcome> run_compiler(std::vector<std::string> arguments, const fs::path& folder, const Limits& limits) {

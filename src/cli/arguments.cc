@@ -98,7 +98,7 @@ CLI::App* add(CLI::App& app, CheckArguments& a) {
   check->add_option("--only", [&a](const CLI::results_t& values) {
          a.options.only_correctness = values.front() == "correctness";
          return a.options.only_correctness;
-       }, "Judge only this group of contracts: correctness")->check(CLI::IsMember(only));
+       }, "Judge only this group of contracts: correctness")->type_name("GROUP")->check(CLI::IsMember(only));
   check->add_flag("--json", a.json, "Print the verdict as one JSON document (schema kforge.verdict/1)");
   check->add_flag("--all", a.all, "Print the cases and contracts that passed, too");
   check->add_flag("--watch", a.watch, "Judge again whenever the candidate or the task changes, until interrupted; with --json one document a line");
@@ -129,7 +129,7 @@ CLI::App* add(CLI::App& app, ProfileArguments& a) {
   profile->add_option("--code", a.code, "Print the code in place of figures: ptx, as nvcc made it; sass, machine code with the lines of the source (needs nvdisasm)")->check(CLI::IsMember({"ptx", "sass"}));
   profile->add_option("--format", a.format, "text, json, markdown, or html: the verdict's page with figures beside the lines")->check(CLI::IsMember({"text", "json", "markdown", "html"}))->capture_default_str();
   profile->add_flag_callback("--json", [&a] { a.format = "json"; }, "Print JSON (schema kforge.profile/1), with Nsight Compute's metric names");
-  profile->footer("Example:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu\n  kforge profile task.toml mine.cu --device gpu:0     also where warps wait, by ncu's samples");
+  profile->footer("With a GPU it also says where warps wait, by ncu's samples.\nExamples:\n  kforge profile examples/transpose/task.toml examples/transpose/bad/bank_conflicts.cu\n  kforge profile task.toml mine.cu --device gpu:0");
   return profile;
 }
 
@@ -160,10 +160,10 @@ CLI::App* add(CLI::App& app, RunArguments& a) {
   }, "Write a profile per kernel and source line as JSON, with Nsight Compute's metric names");
   run->add_option("--seed", a.options.seed, "Seed of the warp schedule")->capture_default_str();
   run->add_option_function<std::string>("--limit", [&a](const std::string& text) {
-    if (!read_limit(text, a.options)) throw CLI::ValidationError("--limit", "expected thread-instructions or seconds, such as 2e9, 60s or 2e9,60s");
+    if (!read_limit(text, a.options)) throw CLI::ValidationError("--limit", fmt::format("expected a number of thread-instructions (2e9), of seconds (60s), or both (2e9,60s), each above 0, and found '{}'; without --limit there is none", text));
   }, "Most thread-instructions on the GPU, or seconds of the program, or both: 2e9, 60s, 2e9,60s");
   run->footer("nvcc's options (-I, -D, -std=, -O, -l, -Xcompiler, -rdc, --expt-..., --extended-lambda, ...) go to nvcc; what stands after -- goes to the program.\n"
-              "The program's output and exit code pass through; 86 when a check found an error, 125 when the program could not be run.\n"
+              "The program's output and exit code pass through; 86 when a check found an error, 125 when the program could not be run, 2 for a wrong call.\n"
               "Examples:\n  kforge run vector_add.cu\n  kforge run main.cu kernels.cu -Iinclude -std=c++20 --checks all -- --size 1024\n"
               "  kforge run ./program --gpu a100 --stats --profile profile.json -- input.dat");
   return run;
@@ -250,7 +250,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("task", o.task, "Task file (TOML); not with --resume");
   optimize->add_option("--from", o.from, "A slow kernel to start from; default: naive.cu beside the task file");
   optimize->add_option("--plan", o.plan, "An edited plan (kforge plan TASK writes one)");
-  optimize->add_flag("!--no-templates", o.templates, "Change the given kernel alone: no kernel that is written anew");
+  optimize->add_flag_callback("--no-templates", [&o] { o.templates = false; }, "Change the given kernel alone: no kernel that is written anew");
   add_sheet(optimize, o.gpu);
   add_device(optimize, o.device);
   auto* seconds = optimize->add_option("--budget-seconds", o.budget.seconds, "Seconds that the run may take; with --llm an hour unless stated")->check(numbers().positive)->capture_default_str();
@@ -259,7 +259,7 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   optimize->add_option("--seed", o.seed, "Seed of inputs, schedules and search")->capture_default_str();
   optimize->add_option("--fresh-seed", o.fresh_seed, "Seed of the inputs that winners are proven on, which no candidate can know; 0: drawn anew")->capture_default_str();
   optimize->add_option("--jobs", o.jobs, "Candidates built and judged at once; 0: one a core")->capture_default_str();
-  optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last");
+  optimize->add_option("--resume", o.resume, "Go on with a run: its name, a unique prefix, or last: the last one that did not end");
   optimize->add_flag("--review{usual}", a.review, "Stop to look and edit: of plan, candidate, feedback (what a model is told), with commas between; by itself the first two");
   add_model(optimize, o);
   optimize->add_flag("--json", a.json, "Print the run as one JSON document (schema kforge.run/1)");
@@ -267,7 +267,8 @@ CLI::App* add(CLI::App& app, OptimizeArguments& a) {
   add_store(optimize, o.store);
   optimize->final_callback([&o, seconds] {
     if (!o.model.spec.empty() && seconds->count() == 0) o.budget.seconds = 3600;   // a model thinks longer than a template
-    if (o.task.empty() == o.resume.empty()) throw CLI::ValidationError("optimize", "give a task file, or --resume RUN");
+    if (o.task.empty() && o.resume.empty()) throw CLI::ValidationError("optimize", "neither a task file nor --resume RUN was given: give one of them");
+    if (!o.task.empty() && !o.resume.empty()) throw CLI::ValidationError("optimize", fmt::format("the task file {} and --resume {} were both given: leave out the task file to go on with a run (it has its own), or --resume to begin one", o.task, o.resume));
   });
   optimize->footer("Examples:\n  kforge optimize examples/softmax/task.toml\n  kforge optimize task.toml --from slow.cu --budget-seconds 60 -o fast.cu\n  kforge optimize --resume last");
   return optimize;
@@ -300,32 +301,36 @@ CLI::App* add(CLI::App& app, RunsArguments& a) {
 CLI::App* add(CLI::App& app, KnowledgeArguments& a) {
   auto* knowledge = app.add_subcommand("knowledge", "Rules of the field: search them, show one, add your own");
   knowledge->require_subcommand(1);
-  const auto verb = [&](const char* name, const char* what, const char* words, const char* meaning, bool required) {
+  const auto verb = [&](const char* name, const char* what, const char* words, const char* meaning, bool required, const char* example) {
     auto* sub = knowledge->add_subcommand(name, what);
     sub->add_option(words, a.words, meaning)->required(required);
     sub->add_flag("--json", a.json, "Print JSON (schema kforge.knowledge/1)");
+    sub->footer(std::string("Example:\n  kforge knowledge ") + name + " " + example);
     sub->preparse_callback([&a, name](std::size_t) { a.verb = name; });   // the command's own callback runs before a verb's would
     return sub;
   };
-  auto* search = verb("search", "Rules that hold all words; without words: all", "words", "Words", false);
+  auto* search = verb("search", "Rules that hold all words; without words: all", "words", "Words", false, "bank conflict");
   search->add_option("--context", a.context, "Search this folder of documents and code in place of the rules; may be repeated")->option_text("DIR")->allow_extra_args(false);
   search->add_option("--count", a.count, "With --context: passages at most")->check(numbers().whole_positive)->capture_default_str();
-  auto* cases = verb("cases", "Moves that won in runs of the store: before, after, finding, gain, GPU", "words", "Words that a case must hold; without words: all", false);
+  auto* cases = verb("cases", "Moves that won in runs of the store: before, after, finding, gain, GPU", "words", "Words that a case must hold; without words: all", false, "shared.banks");
   cases->add_option("--count", a.count, "Cases at most, largest gain first")->check(numbers().whole_positive)->capture_default_str();
   add_store(cases, a.store);
-  verb("show", "One rule with its example", "id", "The rule's id", true);
-  verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true);
+  verb("show", "One rule with its example", "id", "The rule's id", true, "pad-shared-rows");
+  verb("add", "Check a rule of yours and take it in", "file", "A Markdown file (docs/knowledge.md)", true, "ours.md");
   knowledge->footer("Examples:\n  kforge knowledge search bank conflict\n  kforge knowledge search cp.async.bulk --context ~/cuda-docs\n  kforge knowledge show pad-shared-rows\n  kforge knowledge add ours.md");
   return knowledge;
 }
 
 CLI::App* add(CLI::App& app, ReportArguments& a) {
   auto* report = app.add_subcommand("report", "Report a run or a verdict as text, Markdown, JSON, JUnit, SARIF or a page");
-  report->add_option("run,--verdict", a.run, "A run: its name, a unique prefix, or last; or a file that check or report wrote as JSON; - reads stdin")->required();
+  report->add_option("run,--verdict", a.run, "What to report. A run: its name, a unique prefix, or last; or a file that check or report wrote as JSON; - reads stdin");
   report->add_option("--format", a.format, "text, markdown, json, junit, sarif or html")->check(CLI::IsMember(std::vector<std::string>{"text", "markdown", "json", "junit", "sarif", "html"}))->capture_default_str();
   report->add_option("-o,--output", a.output, "Write to this file; default: stdout");
   report->add_flag("--all", a.all, "Text: also what passed, and every candidate");
   add_store(report, a.store);
+  report->final_callback([&a] {
+    if (a.run.empty()) throw CLI::ValidationError("report", "which run, or which file? kforge report last, say");
+  });
   report->footer("Examples:\n  kforge report last --format html -o report.html\n  kforge check task.toml mine.cu --json | kforge report - --format sarif -o verdict.sarif");
   return report;
 }
@@ -444,14 +449,16 @@ Invocation parse_arguments(int argc, const char* const* argv) {
     words.assign(parts.ours.rbegin(), parts.ours.rend());
     words.emplace_back("run");
   }
+  const std::string command = words.empty() || words.back().starts_with('-') ? "" : replace_all(words.back(), "export-dataset", "export dataset") + " ";
   be_strict(app);
-  if (const std::string why = words.empty() ? "" : unknown_command(app, words.back()); !why.empty()) return Finished{2, "", "kforge: " + why + "\nRun with --help for more information.\n"};
+  if (const std::string why = words.empty() ? "" : unknown_command(app, words.back()); !why.empty()) return Finished{2, "", "kforge: " + why + "\n  hint: kforge --help shows the commands\n"};
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const bool answered = app.exit(error, out, err) == 0;
-    return Finished{answered ? 0 : 2, out.str(), err.str()};
+    if (answered) return Finished{0, out.str(), err.str()};
+    return Finished{2, "", fmt::format("kforge: {}\n  hint: kforge {}--help shows how it is called\n", error.what(), command)};
   }
   if (auto* run = std::get_if<RunArguments>(&chosen)) {
     run->options.build_flags = std::move(parts.build);

@@ -1,10 +1,11 @@
 // `kforge ci`: recorded pairs of task and candidate, judged again.
 #include <cstdio>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/writable.h"
 #include "cli/commands.h"
 #include "cli/report_arguments.h"
 #include "cli/terminal.h"
@@ -30,6 +31,8 @@ int record(const CiArguments& arguments) {
 
 int run(const CiArguments& arguments) {
   if (!arguments.record.empty()) return record(arguments);
+  if (!arguments.junit.empty())
+    if (const auto writable = can_be_written(arguments.junit); !writable) return report_error(writable.error());
   const auto report = [&] {
     Progress progress;
     return run_ci(arguments.folder, arguments.slower, check, [&](std::string_view step) { progress.step(step); });
@@ -37,10 +40,7 @@ int run(const CiArguments& arguments) {
   if (!report) return report_error(report.error());
   std::fputs(arguments.json ? to_json(*report).c_str() : to_text(*report, wants_colour(STDOUT_FILENO)).c_str(), stdout);
   if (!arguments.junit.empty()) {
-    std::ofstream out(arguments.junit, std::ios::binary);
-    out << to_junit(*report);
-    out.close();
-    if (!out) return report_error({ErrorCode::failed, "cannot write the JUnit report", {arguments.junit, 0, 0}, "--junit names another file"});
+    if (const auto written = write_file_atomic(arguments.junit, to_junit(*report)); !written) return report_error(written.error());
   }
   return report->passed() ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/files.h"
+#include "base/writable.h"
 #include "cli/commands.h"
 #include "cli/report_arguments.h"
 #include "kforge/learn.h"
@@ -9,6 +10,8 @@
 namespace kforge::cli {
 
 int run(const DatasetArguments& arguments) {
+  if (arguments.output != "-")
+    if (const auto writable = can_be_written(arguments.output); !writable) return report_error(writable.error());
   const auto lines = arguments.preferences ? dataset_preferences(arguments.store, arguments.runs) : dataset_records(arguments.store, arguments.runs);
   if (!lines) return report_error(lines.error());
   if (arguments.output == "-") {

@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -38,6 +39,7 @@ int report_error(const Error& error) {
 }  // namespace kforge::cli
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);   // where files may not grow, writes fail and are told (EFBIG)
   // A run handles tensors of some MiB again and again: their memory is kept, not given back and cleared anew by the system.
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 512 << 20);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/terminal.h"
@@ -56,14 +57,13 @@ bool read_kinds(const std::string& text, ReviewKinds& kinds) {
   return true;
 }
 
-// The file that was asked for; false when it cannot be written.
-bool write_winner(const RunRecord& run, const std::string& path) {
+// Into the file that was asked for.
+Expected<void> write_winner(const RunRecord& run, const std::string& path) {
   const TriedCandidate* best = run.find(run.best);
-  if (path.empty() || !best) return true;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) return false;
-  const bool written = std::fwrite(best->candidate.source.data(), 1, best->candidate.source.size(), file) == best->candidate.source.size();
-  return std::fclose(file) == 0 && written;
+  if (path.empty() || !best) return {};
+  auto written = write_file_atomic(path, best->candidate.source);
+  if (!written) written.error().hint = "the winner is in " + run.folder + "/winner.cu";
+  return written;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ int run(const OptimizeArguments& arguments) {
   text.colour = wants_colour(STDOUT_FILENO);
   std::fputs(arguments.json ? to_json(*finished).c_str() : to_text(*finished, text).c_str(), stdout);
   const std::string output = arguments.output.empty() && !options.resume.empty() ? kept_output(options.store, finished->id).value_or("") : arguments.output;
-  if (!write_winner(*finished, output)) return report_error({ErrorCode::failed, "the winner could not be written", {output, 0, 0}, "it is in " + finished->folder + "/winner.cu"});
+  if (const auto written = write_winner(*finished, output); !written) return report_error({ErrorCode::failed, written.error().message, written.error().where, written.error().hint});
   if (!arguments.json) {
     if (!finished->best.empty()) fmt::print("{} {}\n", finished->winner.empty() ? "best so far" : "winner", output.empty() ? finished->folder + "/winner.cu" : output);
     if (finished->outcome == "interrupted") fmt::print("go on with: kforge optimize --resume {}\n", finished->id);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/writable.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "kforge/plan.h"
@@ -38,6 +39,8 @@ void print(const Plan& plan) {
 }  // namespace
 
 int run(const PlanArguments& arguments) {
+  if (!arguments.output.empty())
+    if (const auto writable = can_be_written(arguments.output); !writable) return report_error(writable.error());
   const auto made = plan(arguments.task, arguments.gpu);
   if (!made) return report_error(made.error());
   if (!arguments.output.empty()) {

@@ -1,10 +1,11 @@
 // `kforge report`: a run or a verdict in one of six forms.
 #include <cstdio>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/writable.h"
 #include "cli/commands.h"
 #include "cli/documents.h"
 #include "cli/report_arguments.h"
@@ -44,6 +45,8 @@ std::string rendered(const Document& document, const Figures& figures, const Rep
 }  // namespace
 
 int run(const ReportArguments& arguments) {
+  if (!arguments.output.empty())
+    if (const auto writable = can_be_written(arguments.output); !writable) return report_error(writable.error());
   Figures figures;
   const auto document = read_document(arguments.run, arguments.store, &figures);
   if (!document) return report_error(document.error());
@@ -52,11 +55,8 @@ int run(const ReportArguments& arguments) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
-  std::ofstream out(arguments.output, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return report_error({ErrorCode::failed, "cannot write the report", {arguments.output, 0, 0}, "-o names another file"});
-  return 0;
+  const auto written = write_file_atomic(arguments.output, text);
+  return written ? 0 : report_error(written.error());
 }
 
 }  // namespace kforge::cli

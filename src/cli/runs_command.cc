@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/run_tree.h"
 #include "cli/terminal.h"
@@ -56,13 +57,14 @@ int print_costs(const RunsArguments& arguments) {
 }
 
 // To a file, or to stdout as "-".
-int write_text(const Expected<std::string>& text, const std::string& path, const char* what) {
+int write_text(const Expected<std::string>& text, const std::string& path) {
   if (!text) return report_error(text.error());
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  const bool written = file && std::fwrite(text->data(), 1, text->size(), file) == text->size();
-  const bool closed = !file || file == stdout || std::fclose(file) == 0;
-  if (written && closed) return 0;
-  return report_error({ErrorCode::failed, fmt::format("the {} could not be written", what), {path, 0, 0}, "give a file in a folder that is there, or - for stdout"});
+  if (path == "-") {
+    std::fwrite(text->data(), 1, text->size(), stdout);   // main says it when stdout took less
+    return 0;
+  }
+  const auto written = write_file_atomic(path, *text);
+  return written ? 0 : report_error(written.error());
 }
 
 }  // namespace
@@ -72,8 +74,8 @@ int run(const RunsArguments& arguments) {
     if (!arguments.tree && !arguments.steps && !arguments.costs && arguments.training_records.empty() && arguments.messages.empty()) return print_list(arguments);
     return report_error({ErrorCode::bad_input, "which run?", {}, "kforge runs RUN --tree; kforge runs lists them"});
   }
-  if (!arguments.training_records.empty()) return write_text(training_records(arguments.store, arguments.run), arguments.training_records, "training records");
-  if (!arguments.messages.empty()) return write_text(message_record(arguments.store, arguments.run), arguments.messages, "messages");
+  if (!arguments.training_records.empty()) return write_text(training_records(arguments.store, arguments.run), arguments.training_records);
+  if (!arguments.messages.empty()) return write_text(message_record(arguments.store, arguments.run), arguments.messages);
   if (arguments.steps) return print_steps(arguments);
   if (arguments.costs) return print_costs(arguments);
   const auto record = load_run(arguments.store, arguments.run);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cudart/bits.h"
 #include "cudart/pool_api.h"
 #include "cudart/workspace.h"
@@ -37,10 +38,10 @@ struct Place {
 // What is wrong with a range of memory that no live allocation holds, for people.
 std::string describe(emulator::Memory& memory, Address address, std::uint64_t bytes) {
   const Allocation* near = memory.nearest(address);
-  if (near == nullptr) return fmt::format("{} bytes at {:#x}, where nothing is allocated", bytes, address);
+  if (near == nullptr) return fmt::format("{} at {:#x}, where nothing is allocated", counted(bytes, "byte"), address);
   const std::string label = near->label.empty() ? "an allocation" : fmt::format("'{}'", near->label);
   const auto offset = static_cast<std::int64_t>(address - near->base);
-  return fmt::format("{} bytes at offset {} of {}{} ({} bytes)", bytes, offset, near->live ? "" : "the freed ", label, near->size);
+  return fmt::format("{} at offset {} of {}{} ({} bytes)", counted(bytes, "byte"), offset, near->live ? "" : "the freed ", label, near->size);
 }
 
 // False when the range is neither one allocation's nor the host's; says so in the log.
@@ -274,7 +275,7 @@ Status perform(Context& context, Stream& stream, const CopyWork& work) {
       for (std::size_t y = 0; y < work.height; ++y)
         move_bytes(context, at(to, work.to, y, z), at(from, work.from, y, z), work.width);
   }
-  std::string what = fmt::format("a copy of {} bytes", bytes);
+  std::string what = "a copy of " + counted(bytes, "byte");
   context.issue(stream, what, us);
   if (!StreamRaces::wanted(context)) return cudaSuccess;
   Footprint footprint;
@@ -316,7 +317,7 @@ Status perform(Context& context, Stream& stream, const FillWork& work) {
     }
   }
   const std::size_t bytes = width * work.height * work.depth;
-  std::string what = fmt::format("a fill of {} bytes", bytes);
+  std::string what = "a fill of " + counted(bytes, "byte");
   context.issue(stream, what, copy_us(context, place, place, bytes));
   if (!StreamRaces::wanted(context)) return cudaSuccess;
   Footprint footprint;

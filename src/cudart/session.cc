@@ -1,5 +1,7 @@
 #include "cudart/session.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "cudart/context.h"
 #include "cudart/pool_api.h"
@@ -64,9 +67,36 @@ void report_leaks(Context& context) {
   for (const emulator::Allocation* allocation : context.device_if_any()->memory().live()) {
     const bool by_program = allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed || allocation->kind == MemoryKind::pinned;
     if (!by_program || allocation->foreign || context.pools->graph_memory.contains(allocation->base) || ++told > kMost) continue;
-    context.violate("safety.leaks", "leak", {}, fmt::format("{} bytes of {} are never freed", allocation->size, allocation->label), true);
+    context.violate("safety.leaks", "leak", {}, fmt::format("{} of {} {} never freed", counted(allocation->size, "byte"), allocation->label, allocation->size == 1 ? "is" : "are"), true);
   }
-  if (told > kMost) context.violate("safety.leaks", "leak", {}, fmt::format("{} further allocations are never freed", told - kMost), true);
+  if (told > kMost) context.violate("safety.leaks", "leak", {}, fmt::format("{} never freed", told - kMost == 1 ? "1 further allocation is" : counted(told - kMost, "further allocation") + " are"), true);
+}
+
+// Where files may not grow the kernel sends SIGXFSZ, and what that does is the program's affair: it is not to end by a file of ours.
+class NoFileLimitSignal {
+ public:
+  NoFileLimitSignal() {
+    ::sigemptyset(&one_);
+    ::sigaddset(&one_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &one_, &before_);
+  }
+  ~NoFileLimitSignal() {
+    constexpr timespec kAtOnce{};
+    while (::sigtimedwait(&one_, nullptr, &kAtOnce) > 0) {}
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoFileLimitSignal(const NoFileLimitSignal&) = delete;
+  NoFileLimitSignal& operator=(const NoFileLimitSignal&) = delete;
+
+ private:
+  sigset_t one_, before_;
+};
+
+// A report that cannot be written is left empty, which needs no space, so that its reader sees that there should be one.
+void write_report(const std::string& path, const std::string& text) {
+  const NoFileLimitSignal quiet;
+  if (write_file_atomic(path, text)) return;
+  if (const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); file >= 0) ::close(file);
 }
 
 }  // namespace
@@ -130,8 +160,7 @@ void Session::write(Context& context, bool at_end) {
     for (const auto& [label, frames] : places_)
       if (names(violation, label)) sites[label] = to_json(frames);
   const nlohmann::json figures = {{"sites", std::move(sites)}, {"launches", launches_}, {"thread_instructions", thread_instructions_}, {"seconds", seconds_}, {"ended", at_end}};
-  // A report that cannot be written is missed by the reader, who says so.
-  (void)write_file_atomic(fmt::format("{}/{}.json", folder_, ::getpid()), figures.dump() + "\n" + evidence::to_json(log));
+  write_report(fmt::format("{}/{}.json", folder_, ::getpid()), figures.dump() + "\n" + evidence::to_json(log));
   written_ = std::chrono::steady_clock::now();
 }
 

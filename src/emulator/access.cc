@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 
+#include "base/counted.h"
+
 namespace kforge::emulator {
 namespace {
 
@@ -25,9 +27,9 @@ std::uint32_t first_lane(std::uint32_t lanes) { return static_cast<std::uint32_t
 std::string relation(const Allocation* nearest, Address address) {
   if (nearest == nullptr) return "there is no allocation at all";
   const Address end = nearest->base + nearest->size;
-  if (address < nearest->base) return fmt::format("{} bytes before the start of {}", nearest->base - address, named(*nearest));
+  if (address < nearest->base) return fmt::format("{} before the start of {}", counted(nearest->base - address, "byte"), named(*nearest));
   if (address < end) return fmt::format("offset {} of {}, running past its end", address - nearest->base, named(*nearest));
-  return fmt::format("offset {} of {}, {} bytes past its last byte", address - nearest->base, named(*nearest), address - end + 1);
+  return fmt::format("offset {} of {}, {} past its last byte", address - nearest->base, named(*nearest), counted(address - end + 1, "byte"));
 }
 
 bool contains(const Allocation* allocation, Address address) {
@@ -129,8 +131,8 @@ Flow fault_global(Warp& warp, const Op& op, const Request& request, std::uint32_
   const Allocation* nearest = warp.launch->memory->nearest(address);
   const Fault fault = describe_global(nearest, address);
   report(warp, op, lanes, "safety.bounds", fault.kind, [&](evidence::Violation& v) {
-    v.message = fmt::format("{} {} bytes of global memory outside every live allocation: {}", verb(request.direction), request.bytes, fault.text);
-    v.measured = fmt::format("{} bytes at {}", request.bytes, fault.text);
+    v.message = fmt::format("{} {} of global memory outside every live allocation: {}", verb(request.direction), counted(request.bytes, "byte"), fault.text);
+    v.measured = fmt::format("{} at {}", counted(request.bytes, "byte"), fault.text);
     v.required = "inside a live allocation";
   });
   return stop(warp, op, lanes, LaunchStatus::illegal_address, fmt::format("{}: {}", fault.kind, fault.text));
@@ -140,7 +142,7 @@ Flow fault_misaligned(Warp& warp, const Op& op, const Request& request, std::uin
   const Address address = request.addresses[first_lane(lanes)];
   report(warp, op, lanes, "safety.bounds", "misaligned", [&](evidence::Violation& v) {
     v.message = fmt::format("{} {} bytes at address 0x{:x}, which is no multiple of {}", verb(request.direction), request.bytes, address, request.bytes);
-    v.measured = fmt::format("address 0x{:x}, {} bytes off", address, address % request.bytes);
+    v.measured = fmt::format("address 0x{:x}, {} off", address, counted(address % request.bytes, "byte"));
     v.required = fmt::format("a multiple of {} bytes", request.bytes);
   });
   return stop(warp, op, lanes, LaunchStatus::misaligned_address, fmt::format("misaligned address 0x{:x}", address));
@@ -157,7 +159,7 @@ Flow fault_read_only(Warp& warp, const Op& op, const Request& request, const All
 
 Flow fault_window(Warp& warp, const Op& op, const Request& request, std::uint32_t lanes, std::string_view space, std::uint64_t size) {
   const auto offset = static_cast<std::int64_t>(request.addresses[first_lane(lanes)]);
-  const std::string measured = fmt::format("{} bytes at offset {} of {} bytes of {} memory", request.bytes, offset, size, space);
+  const std::string measured = fmt::format("{} at offset {} of {} of {} memory", counted(request.bytes, "byte"), offset, counted(size, "byte"), space);
   report(warp, op, lanes, "safety.bounds", fmt::format("{}-out-of-bounds", space), [&](evidence::Violation& v) {
     v.message = fmt::format("{} {}", verb(request.direction), measured);
     v.measured = measured;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
 
@@ -132,8 +133,8 @@ void report_skipped(Warp& at, std::uint32_t lanes, std::uint32_t pc, std::uint32
   const Op& op = at.launch->kernel->code[pc];
   report(at, op, lanes, "safety.barriers", "barrier-divergence", [&](evidence::Violation& v) {
     v.other = at.launch->where(skipped.because->location);
-    v.message = fmt::format("{} threads wait at this barrier while {} threads went past it: the condition at {} is not the same for all", waiting, skipped.threads, place(*at.launch, *skipped.because));
-    v.measured = fmt::format("{} threads at the barrier, {} past it", waiting, skipped.threads);
+    v.message = fmt::format("{} {} at this barrier while {} went past it: the condition at {} is not the same for all", counted(waiting, "thread"), waiting == 1 ? "waits" : "wait", counted(skipped.threads, "thread"), place(*at.launch, *skipped.because));
+    v.measured = fmt::format("{} at the barrier, {} past it", counted(waiting, "thread"), skipped.threads);
     v.required = "all live threads of the block at the same barrier";
   });
 }

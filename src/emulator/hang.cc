@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/counted.h"
 #include "emulator/access.h"
 #include "emulator/handlers.h"
 #include "emulator/registers.h"
@@ -114,6 +115,16 @@ std::vector<Waiting> gather(const std::deque<std::unique_ptr<Block>>& blocks) {
   return all;
 }
 
+// "wait at ..." of one thread: "waits at ...".
+std::string of_one(std::string how, std::uint32_t threads) { return threads == 1 ? how.insert(how.find(' '), "s") : how; }
+
+// "3 warps wait at barriers and 1 warp spins": of either kind only where there is one.
+std::string stuck_warps(std::size_t waiting, std::string_view wait, std::string_view waits, std::size_t spinning, std::string_view spin, std::string_view spins) {
+  const auto part = [](std::size_t warps, std::string_view several, std::string_view one) { return warps == 0 ? std::string() : fmt::format("{} {}", counted(warps, "warp"), warps == 1 ? one : several); };
+  const std::string still = part(waiting, wait, waits), busy = part(spinning, spin, spins);
+  return still + (still.empty() || busy.empty() ? "" : " and ") + busy;
+}
+
 }  // namespace
 
 void declare_hang(Launch& launch, const std::deque<std::unique_ptr<Block>>& blocks) {
@@ -131,14 +142,14 @@ void declare_hang(Launch& launch, const std::deque<std::unique_ptr<Block>>& bloc
   for (const auto& block : blocks)
     for (std::uint32_t id = 0; id < block->barriers.size() && launch.safety && launch.kernel->barriers != nullptr; ++id)
       if (block->barriers[id].arrived != 0 && block->barriers[id].expected == 0) check_skipped_barrier(*block, id);
-  std::string text = fmt::format("deadlock: {} warps wait at barriers and {} spin, and nothing is stored any more", waiting, spinning);
+  std::string text = fmt::format("deadlock: {}, and nothing is stored any more", stuck_warps(waiting, "wait at barriers", "waits at a barrier", spinning, "spin", "spins"));
   for (const Waiting& one : gather(blocks))
-    text += fmt::format("; {} threads (first block ({}, {}, {})) {}", one.threads, one.block.x, one.block.y, one.block.z, one.how);
+    text += fmt::format("; {} (first block ({}, {}, {})) {}", counted(one.threads, "thread"), one.block.x, one.block.y, one.block.z, of_one(one.how, one.threads));
   const Group& group = shown->groups.front();
   const Op& op = op_of(*shown, group);
   report(*shown, op, group.mask, "run.hang", waiting != 0 && spinning == 0 ? "barrier-deadlock" : "endless-loop", [&](evidence::Violation& v) {
     v.message = text;
-    v.measured = fmt::format("{} warps blocked, {} spinning", waiting, spinning);
+    v.measured = stuck_warps(waiting, "blocked", "blocked", spinning, "spinning", "spinning");
     v.required = "every warp ends";
   });
   stop(*shown, op, group.mask, LaunchStatus::hang, text);

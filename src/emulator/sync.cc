@@ -4,6 +4,7 @@
 // on the hardware. With one, a warp whose live lanes have all arrived counts as 32 threads.
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "emulator/handlers.h"
 #include "emulator/sleep.h"
 
@@ -75,8 +76,9 @@ void check_converged(Warp& w, const Op& op, std::uint32_t mask) {
     if (group.wait != Wait::barrier || group.pc == w.pc + 1 || (group.mask & w.live) == 0) continue;
     report(w, op, mask, "safety.barriers", "barrier-divergence", [&](evidence::Violation& v) {
       const Op& other = w.launch->kernel->code[group.pc - 1];
+      const auto lanes = static_cast<unsigned>(std::popcount(mask)), others = static_cast<unsigned>(std::popcount(group.mask));
       v.other = w.launch->where(other.location);
-      v.message = fmt::format("{} lanes of the warp are at this barrier while {} lanes wait at the one at {}", std::popcount(mask), std::popcount(group.mask), place(*w.launch, other));
+      v.message = fmt::format("{} of the warp {} at this barrier while {} {} at the one at {}", counted(lanes, "lane"), lanes == 1 ? "is" : "are", counted(others, "lane"), others == 1 ? "waits" : "wait", place(*w.launch, other));
       v.measured = "lanes of one warp at different barriers";
       v.required = "all live threads of the block at the same barrier";
     });
@@ -86,7 +88,8 @@ void check_converged(Warp& w, const Op& op, std::uint32_t mask) {
 // A predicated barrier that some lanes of the group do not execute.
 void check_guard(Warp& w, const Op& op, std::uint32_t mask) {
   report(w, op, mask, "safety.barriers", "barrier-divergence", [&](evidence::Violation& v) {
-    v.message = fmt::format("{} threads of the warp wait at this barrier while {} go past it: its predicate is not the same for all", std::popcount(mask), std::popcount(w.active & ~mask));
+    const auto lanes = static_cast<unsigned>(std::popcount(mask)), past = static_cast<unsigned>(std::popcount(w.active & ~mask));
+    v.message = fmt::format("{} of the warp {} at this barrier while {} past it: its predicate is not the same for all", counted(lanes, "thread"), lanes == 1 ? "waits" : "wait", past == 1 ? "1 goes" : fmt::format("{} go", past));
     v.measured = "a predicate that differs within a warp";
     v.required = "all live threads of the block at the same barrier";
   });

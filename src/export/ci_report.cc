@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "kforge/export.h"
 #include "report/html.h"
 #include "report/json_parts.h"
@@ -35,7 +36,7 @@ std::string to_text(const CiReport& ci, bool colour) {
     for (const std::string& reason : p.reasons) out += fmt::format("  {}\n", printable(reason));
   }
   const auto count = [&](PairOutcome outcome) { return std::count_if(ci.pairs.begin(), ci.pairs.end(), [&](const PairResult& p) { return p.outcome == outcome; }); };
-  out += fmt::format("{} {} pairs: {} the same, {} better, {} regressed, {} could not be judged\n", ci.passed() ? paint(Colour::green, "passed") : paint(Colour::red, "failed"), ci.pairs.size(), count(PairOutcome::same),
+  out += fmt::format("{} {}: {} the same, {} better, {} regressed, {} could not be judged\n", ci.passed() ? paint(Colour::green, "passed") : paint(Colour::red, "failed"), counted(ci.pairs.size(), "pair"), count(PairOutcome::same),
                      count(PairOutcome::better), count(PairOutcome::regressed), count(PairOutcome::failed));
   if (count(PairOutcome::better) > 0) out += "what is better is recorded anew with --record, so that it stays so\n";
   return out;

@@ -355,11 +355,20 @@ class Loop {
     return s_.store->set_contributions(journal_.row().id, contributions(journal_, line, ablated));
   }
 
+  // A start that never ran is the first thing to mend, whatever else came of the run: "" where it built.
+  std::string start_that_does_not_build() const {
+    const Entry* start = journal_.find(journal_.row().baseline);
+    if (!start || !start->judged || start->purpose != store::kSearch) return {};
+    const auto first = std::find_if(start->verdict.findings.begin(), start->verdict.findings.end(), [](const Finding& f) { return f.contract == "build" && f.severity == Severity::error; });
+    if (first == start->verdict.findings.end()) return {};
+    return fmt::format("; {} does not build: {}{}", start->candidate.move.title, first->line > 0 ? fmt::format("line {}: ", first->line) : "", first->message);
+  }
+
   void finish(const std::string& outcome, const std::string& why) {
     store::RunRow& row = journal_.row();
     row.seconds = seconds();
     row.outcome = outcome;
-    row.outcome_why = why;
+    row.outcome_why = why + start_that_does_not_build();
     row.goal_met = s_.task->goal.has_value() && !row.winner.empty();
   }
 

@@ -353,6 +353,23 @@ TEST_F(LoopTest, FailsWithTheJudgesErrorAndCanBeResumed) {
   EXPECT_EQ(again.winner_text(), "a=7 b=3");
 }
 
+TEST_F(LoopTest, TheOutcomeNamesTheCompilersLineWhereTheStartDoesNotBuild) {
+  FakeRun run(folder());
+  run.setting.first[0].move.title = "the given kernel";
+  run.adjust = [&](const Candidate& c, const JudgeCall&, Verdict& v) {
+    if (c.id != run.setting.first[0].id) return;
+    v = {};
+    v.status = VerdictStatus::rejected;
+    v.why = "fails build";
+    v.findings.resize(1);
+    v.findings[0].contract = "build";
+    v.findings[0].line = 22;
+    v.findings[0].message = "identifier \"expff\" is undefined";
+  };
+  ASSERT_TRUE(run.go());
+  EXPECT_THAT(run.store.run("run")->outcome_why, HasSubstr("; the given kernel does not build: line 22: identifier \"expff\" is undefined"));
+}
+
 TEST_F(LoopTest, RemembersDeadEnds) {
   FakeRun run(folder());
   ASSERT_TRUE(run.go());

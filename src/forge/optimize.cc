@@ -17,6 +17,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/writable.h"
 #include "build/compile_server.h"
 #include "forge/baselines.h"
 #include "forge/cases.h"
@@ -158,11 +159,13 @@ class Optimisation {
     if (fresh) {   // a call that is wrong leaves no store behind
       if (auto ready = prepare(options_.task, options_.gpu, options_.device); !ready) return Unexpected(ready.error());
       if (auto right = check_proposers(); !right) return Unexpected(right.error());
+      if (auto writable = output_is_writable(); !writable) return Unexpected(writable.error());
     }
     auto opened = store::Store::open(store::store_folder(options_.store), fresh);
     if (!opened) return Unexpected(opened.error());
     store_.emplace(std::move(*opened));
     if (auto found = fresh ? Expected<void>() : find_run(); !found) return Unexpected(found.error());
+    if (auto writable = output_is_writable(); !writable) return Unexpected(writable.error());
     auto lock = store_->lock_run(row_.id);
     if (!lock) return Unexpected(lock.error());
     auto journal = fresh ? begin() : Journal::reopen(*store_, row_);
@@ -190,6 +193,9 @@ class Optimisation {
   }
 
  private:
+  // Hours later would be late.
+  Expected<void> output_is_writable() const { return options_.output.empty() ? Expected<void>() : can_be_written(options_.output); }
+
   // Task, sheet and what is around them.
   Expected<void> prepare(const std::string& task_path, const std::string& gpu, const std::string& device) {
     auto task = task::read_task(task_path);
@@ -215,12 +221,13 @@ class Optimisation {
   }
 
   Expected<void> find_run() {
-    auto row = store_->run(options_.resume);
+    auto row = options_.resume == "last" ? store_->unfinished_run() : store_->run(options_.resume);
     if (!row) return Unexpected(row.error());
     row_ = std::move(*row);
     const auto kept = store::from_word_list(row_.options);
     if (!kept.empty()) options_.from = kept[0];
     if (kept.size() >= 6) options_.device = kept[5];
+    if (options_.output.empty() && kept.size() >= 9) options_.output = kept[8];
     if (kept.size() >= 8) {
       options_.proposers = store::from_word_list(kept[6]);
       if (options_.model.spec.empty()) options_.model = model_of_words(store::from_word_list(kept[7]));

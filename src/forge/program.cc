@@ -31,6 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFindings = 86, kCannotRun = 125;
+constexpr const char* kWhatRuns = "sources end in .cu, .cpp, .cc, .cxx or .c; a program is a file that may be executed (chmod +x), by its path or on $PATH";
 constexpr int kOldestRuntime = 12, kNewestRuntime = 13;
 
 // Why the existing program cannot use our runtime; none when it can, or does not say.
@@ -38,10 +39,10 @@ Expected<build::BinaryFacts> check_binary(const std::string& path) {
   auto facts = build::inspect_binary(path);
   if (!facts) return facts;
   if (facts->static_runtime && facts->runtime == 0)
-    return fail(ErrorCode::bad_input, "the program holds device code and links the CUDA runtime statically, so that no other can take its place", {path},
+    return fail(ErrorCode::unsupported, "the program holds device code and links the CUDA runtime statically, so that no other can take its place", {path},
                 "build it with nvcc -cudart shared, or give its sources to kforge run");
   if (facts->runtime != 0 && (facts->runtime < kOldestRuntime || facts->runtime > kNewestRuntime))
-    return fail(ErrorCode::bad_input, fmt::format("the program was built for libcudart.so.{}; the emulated runtime stands in for {} and {}", facts->runtime, kOldestRuntime, kNewestRuntime),
+    return fail(ErrorCode::unsupported, fmt::format("the program was built for libcudart.so.{}; the emulated runtime stands in for {} and {}", facts->runtime, kOldestRuntime, kNewestRuntime),
                 {path}, "build it with CUDA 12 or 13");
   return facts;
 }
@@ -58,10 +59,13 @@ Expected<void> find_existing(const ProgramOptions& options, Target& target) {
   std::error_code ignored;
   if (target.path.find('/') == std::string::npos && !fs::exists(target.path, ignored)) {
     const auto found = find_program(target.path);
-    if (!found) return fail(ErrorCode::bad_input, "there is no such program or source file", {target.path});
+    if (!found) return fail(ErrorCode::bad_input, "there is no such source file, nor a program of that name", {target.path}, kWhatRuns);
     target.path = found->string();
   }
   target.path = fs::absolute(target.path, ignored).string();
+  if (!fs::exists(target.path, ignored)) return fail(ErrorCode::bad_input, "there is no such program", {target.path}, kWhatRuns);
+  if (fs::is_directory(target.path, ignored)) return fail(ErrorCode::bad_input, "this is a folder, and a source or a program was expected", {target.path}, kWhatRuns);
+  if (::access(target.path.c_str(), X_OK) != 0) return fail(ErrorCode::bad_input, "this is neither a source, by its name, nor a program: it cannot be executed", {target.path}, kWhatRuns);
   return {};
 }
 
@@ -118,7 +122,7 @@ void add_notes(const ForegroundResult& ended, const forge::ProgramReport& report
   if (ended.signal == SIGSEGV) run.notes.emplace_back("host code that reads or writes through a device pointer ends like this, here as on a GPU");
   if (report.any && !report.complete && !ended.timed_out && ended.signal == 0)
     run.notes.emplace_back("the program ended without running its exit handlers: the figures may lack the last kernels");
-  if (!report.damaged.empty()) run.notes.push_back("a report of the runtime could not be read: " + report.damaged);
+  if (!report.damaged.empty()) run.notes.push_back("what the runtime saw of a process is not known, and so not whether it is right: its report " + report.damaged);
   for (const evidence::Violation& violation : report.log.violations)
     if (violation.contract == "run.crash") run.notes.push_back(violation.message);
   for (const evidence::Unproven& unproven : report.log.unproven) run.notes.push_back(unproven.why);
@@ -134,10 +138,11 @@ void take_report(const forge::ProgramReport& report, const forge::CheckChoice& c
   if (options.profile) run.profile_json = forge::profile_json(report, options.gpu);
 }
 
-int answer(const ProgramRun& run, const forge::CheckChoice& checks, const ForegroundResult& ended) {
+int answer(const ProgramRun& run, const forge::CheckChoice& checks, const ForegroundResult& ended, bool is_known) {
   if (!run.unsupported.empty()) return kCannotRun;
   const bool wrong = std::any_of(run.findings.begin(), run.findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
   if (wrong || (ended.timed_out && !checks.contracts.empty())) return kFindings;
+  if (!is_known && !checks.contracts.empty()) return kCannotRun;
   return own_exit_code(ended);
 }
 
@@ -177,7 +182,7 @@ Expected<ProgramRun> run_program(const ProgramOptions& options) {
   const forge::ProgramReport report = forge::read_program_report(folder->path());
   take_report(report, *checks, options, run);
   add_notes(*ended, report, options, run);
-  run.exit_code = answer(run, *checks, *ended);
+  run.exit_code = answer(run, *checks, *ended, report.damaged.empty());
   return run;
 }
 

@@ -84,6 +84,10 @@ void read_places(const Json& sites, HostLines& lines, ProgramReport& report) {
 
 void read_one(const fs::path& path, ProgramReport& report) {
   const auto text = read_file(path);
+  if (text && text->empty()) {   // as cudart/session.cc leaves it
+    report.damaged = path.filename().string() + " could not be written (is the disk full, or does ulimit -f forbid it?)";
+    return;
+  }
   const std::size_t line = text ? text->find('\n') : std::string::npos;
   if (line == std::string::npos) {
     report.damaged = path.filename().string() + " is cut off";
@@ -92,7 +96,7 @@ void read_one(const fs::path& path, ProgramReport& report) {
   const Json figures = Json::parse(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(line), nullptr, false);
   LaunchLog log;
   if (std::string error; !figures.is_object() || !evidence::from_json(std::string_view(*text).substr(line + 1), log, error)) {
-    report.damaged = path.filename().string() + ": " + error;
+    report.damaged = path.filename().string() + " cannot be read: " + error;
     return;
   }
   report.any = true;

@@ -8,6 +8,17 @@
 #include "store/word_list.h"
 
 namespace kforge {
+namespace {
+
+// What is not at its end and is in nobody's hands was cut off: its process was killed, or the machine went down.
+store::RunRow as_it_stands(store::RunRow row, const store::Store& store) {
+  if (row.outcome != "running" || store.is_worked_on(row.id)) return row;
+  row.outcome = "interrupted";
+  row.outcome_why = "its process ended before it did; go on with kforge optimize --resume " + row.id;
+  return row;
+}
+
+}  // namespace
 
 Expected<std::vector<RunSummary>> list_runs(const std::string& folder) {
   auto store = store::Store::open(store::store_folder(folder), false);
@@ -15,7 +26,8 @@ Expected<std::vector<RunSummary>> list_runs(const std::string& folder) {
   const auto rows = store->runs();
   if (!rows) return Unexpected(rows.error());
   std::vector<RunSummary> out;
-  for (const store::RunRow& row : *rows) {
+  for (const store::RunRow& each : *rows) {
+    const store::RunRow row = as_it_stands(each, *store);
     RunSummary& run = out.emplace_back();
     run.id = row.id;
     run.task_name = row.task_name;
@@ -38,7 +50,7 @@ Expected<RunRecord> load_run(const std::string& folder, const std::string& id) {
   if (!store) return Unexpected(store.error());
   const auto row = store->run(id);
   if (!row) return Unexpected(row.error());
-  return forge::record_of(*store, *row);
+  return forge::record_of(*store, as_it_stands(*row, *store));
 }
 
 Expected<std::vector<KernelFigures>> load_figures(const std::string& folder, const std::string& id) {

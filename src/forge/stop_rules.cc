@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+
 namespace kforge::forge {
 namespace {
 
@@ -30,12 +32,12 @@ Why time_budget(const SearchState& s) {
 
 Why candidate_budget(const SearchState& s) {
   if (s.judged < s.budget.candidates) return {};
-  return fmt::format("{} candidates besides the start are judged, as many as the budget allows", s.judged);
+  return fmt::format("{} besides the start {} judged, as many as the budget allows", counted(s.judged, "candidate"), s.judged == 1 ? "is" : "are");
 }
 
 Why stagnation(const SearchState& s) {
   if (s.budget.stagnation == 0 || s.since_better < s.budget.stagnation) return {};
-  return fmt::format("the last {} candidates were no better than the best one", s.since_better);
+  return s.since_better == 1 ? "the last candidate was no better than the best one" : fmt::format("the last {} candidates were no better than the best one", s.since_better);
 }
 
 Why model_budget(const SearchState& s) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "build/disassembler.h"
 #include "forge/point_sweep.h"
@@ -58,7 +59,7 @@ struct Tools {
     const ToolBox::Checked& c = **found;
     const std::uint64_t number = count_of(json, "number", 1);
     const std::string text = number == 0 ? "" : model::finding_text(c.judgement.verdict, number - 1, c.candidate.source);
-    if (text.empty()) return wrong(fmt::format("it has {} findings, counted from 1", c.judgement.verdict.findings.size()));
+    if (text.empty()) return wrong(fmt::format("it has {}, counted from 1", counted(c.judgement.verdict.findings.size(), "finding")));
     return {text, false, c.candidate.id};
   }
 

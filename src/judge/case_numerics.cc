@@ -108,6 +108,7 @@ std::string NumericsJudge::judge(const task::Tensor& tensor, std::vector<Draw> d
     errors.passed = errors.why.empty();
   }
   const bool degenerate = errors.reference.kind != Degenerate::no;
+  if (degenerate && std::any_of(draws.front().reference.begin(), draws.front().reference.end(), [](double value) { return std::isinf(value); })) infinite_.insert(tensor.name);
   could_fail_[tensor.name] |= !degenerate && errors.undecided < errors.elements;
   if (report) {
     report->degenerate |= degenerate;
@@ -223,6 +224,10 @@ std::string NumericsJudge::finish(const std::string& candidate, FindingSet& find
     if (why.empty()) why = wrong;
   }
   return why;
+}
+
+std::string NumericsJudge::why_blind(const std::string& output) const {
+  return infinite_.contains(output) ? "its reference is infinite, as a division by zero or an overflow makes it, and nothing can be told from an infinity" : "its reference is zero, constant or a copy of an input";
 }
 
 std::optional<std::string> NumericsJudge::blind_output() const {

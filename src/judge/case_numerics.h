@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class NumericsJudge {
 
   // An output all of whose cases were degenerate; empty when there is none.
   std::optional<std::string> blind_output() const;
+  // Why they were.
+  std::string why_blind(const std::string& output) const;
   // How far the outputs are from what the declared arithmetic reaches.
   const ReachedPrecision& reached() const { return reached_; }
   // Whether they follow the lowest bits of what they are computed from.
@@ -66,6 +69,7 @@ class NumericsJudge {
   trial::Defences defences_;
   std::map<std::string, Pool> pools_;            // by output
   std::map<std::string, bool> could_fail_;       // by output
+  std::set<std::string> infinite_;               // outputs whose reference was infinite in some degenerate case
   ReachedPrecision reached_;
   OperandUse operand_use_;
   std::string task_fault_;

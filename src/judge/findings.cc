@@ -25,6 +25,7 @@ constexpr KindAdvice kKindAdvice[] = {
     {"race-streams", "record an event behind the first (cudaEventRecord) and let the second's stream wait for it (cudaStreamWaitEvent), or put both into one stream"},
     {"race-scope", "use the atomic of the device's scope (atomicAdd in place of atomicAdd_block, cuda::thread_scope_device)"},
     {"race-dependent-launch", "call cudaGridDependencySynchronize() before the first access to what the kernel before it reads or writes, or launch without the attribute"},
+    {"printing", "print a few lines at most, and nothing for each thread or call"},
     {"double-free", "free each allocation once: set the pointer to null when it is freed"},
     {"wrong-free", "free what an allocating function gave, with its counterpart: cudaMalloc and cudaFree, cudaMallocHost and cudaFreeHost, cudaMallocAsync and cudaFreeAsync or cudaFree"},
 };

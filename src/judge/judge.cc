@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "evidence/unsupported.h"
 #include "judge/answer.h"
@@ -160,7 +161,7 @@ void Judge::list_skipped() {
   for (const auto& [why, labels] : skipped_) {
     const std::size_t shown = std::min(kShown, labels.size());
     std::string at = fmt::format("{}", fmt::join(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
-    if (labels.size() > shown) at += fmt::format(" and {} more sizes", labels.size() - shown);
+    if (labels.size() > shown) at += fmt::format(" and {}", counted(labels.size() - shown, "more size"));
     unproven_.push_back(fmt::format("correctness at {}: {}", at, why));
   }
 }
@@ -420,11 +421,10 @@ Expected<Verdict> Judge::conclude(const trial::TrialResult& trial) {
   for (const ContractReport& c : verdict.contracts)
     if (c.status == Status::unknown && !find_contract(c.id)->must_know) unproven_.push_back(c.id + (c.measured.empty() ? "" : ": " + c.measured));
   if (!numerics_.task_fault().empty())
-    return fail(ErrorCode::bad_input, numerics_.task_fault(), {task_.path, 0, 0}, "mend the reference or the values of the inputs");
+    return fail(ErrorCode::bad_input, numerics_.task_fault(), {task_.path, 0, 0}, "mend the reference or the values of the inputs: 0/0, infinity minus infinity, and the root or logarithm of a negative number are NaN");
   if (verdict.status != VerdictStatus::rejected) {
     if (const auto blind = numerics_.blind_output(); (any_complete_ || gpu_complete_) && blind)
-      return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind,
-                                                    "its reference is zero, constant or a copy of an input"),
+      return fail(ErrorCode::bad_input, fmt::format("this task's check cannot fail: every case of output '{}' is degenerate ({})", *blind, numerics_.why_blind(*blind)),
                   {task_.path, 0, 0}, "give the inputs values, or add [sizes] verify, for which the output differs");
   }
   verdict.findings = findings_.take();

@@ -1,6 +1,9 @@
 // The verdict algebra of contracts.md, on made-up evidence.
 #include "judge/judge.h"
 
+#include <cstring>
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -260,6 +263,19 @@ TEST_F(Judging, ADegenerateReferenceAloneIsATaskThatCannotFail) {
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().code, ErrorCode::bad_input);
   EXPECT_THAT(verdict.error().message, HasSubstr("check cannot fail"));
+}
+
+TEST_F(Judging, AReferenceThatDividesByZeroIsToldByItsInfinities) {
+  trial::CallEvidence call = good_call(true);
+  call.outputs[0].reference = std::vector<double>(64, std::numeric_limits<double>::infinity());
+  const float infinity = std::numeric_limits<float>::infinity();
+  call.outputs[0].bytes.resize(64 * sizeof infinity);
+  for (std::size_t i = 0; i < 64; ++i) std::memcpy(call.outputs[0].bytes.data() + i * sizeof infinity, &infinity, sizeof infinity);
+  Judge judge(task_, sheet_, {"twice.cu", false});
+  judge.see(call);
+  const auto verdict = judge.conclude(trial_);
+  ASSERT_FALSE(verdict);
+  EXPECT_THAT(verdict.error().message, testing::AllOf(HasSubstr("check cannot fail"), HasSubstr("infinite, as a division by zero")));
 }
 
 TEST_F(Judging, MannersAreTheInterface) {

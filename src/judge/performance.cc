@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "judge/contract_table.h"
 #include "judge/hot_line.h"
 #include "judge/line_ratio.h"
@@ -95,9 +96,9 @@ Measurement judge_vector(const PerformanceInput& input, FindingSet& findings) {
       Finding finding = make_finding(m.contract, line.position, input.candidate);
       finding.severity = m.level == Level::required ? Severity::error : Severity::warning;
       finding.kernel = readable_kernel(kernel.kernel);
-      finding.measured = fmt::format("{} bytes per lane", line.global_bytes_per_lane);
+      finding.measured = counted(line.global_bytes_per_lane, "byte") + " per lane";
       finding.required = m.required;
-      finding.message = fmt::format("a contiguous global access moves {} bytes per lane", line.global_bytes_per_lane);
+      finding.message = "a contiguous global access moves " + finding.measured;
       findings.add(std::move(finding));
     }
   }

@@ -16,7 +16,7 @@ Expected<CheckOptions> check_options(const ToolCall& call) {
   const auto task = call.workspace->file(call.text("task"));
   if (!task) return Unexpected(task.error());
   out.task = *task;
-  if (call.has("candidate") && call.has("source")) return fail(ErrorCode::bad_input, "give a candidate's path or its source, not both");
+  if (call.has("candidate") && call.has("source")) return fail(ErrorCode::bad_input, "`candidate` (a path) and `source` (a text) were both given", {}, "leave out one of them");
   if (call.has("candidate") || call.has("source")) {
     const auto candidate = candidate_file(call, call.text("candidate"), call.text("source"));
     if (!candidate) return Unexpected(candidate.error());

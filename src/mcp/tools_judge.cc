@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "mcp/tool_words.h"
@@ -12,7 +13,7 @@ namespace {
 
 std::string counts(const Verdict& verdict) {
   const auto of = [&](Severity severity) { return std::count_if(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& f) { return f.severity == severity; }); };
-  return fmt::format("{} errors, {} warnings", of(Severity::error), of(Severity::warning));
+  return fmt::format("{}, {}", counted(of(Severity::error), "error"), counted(of(Severity::warning), "warning"));
 }
 
 std::string source_of(const CheckOptions& options) {

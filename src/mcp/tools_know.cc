@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "kforge/context.h"
 #include "kforge/gpu.h"
@@ -75,7 +76,8 @@ Expected<Answer> plan_task(const ToolCall& call) {
 
 Expected<Answer> explain_finding(const ToolCall& call) {
   Answer answer;
-  if (call.has("verdict") == call.has("contract")) return fail(ErrorCode::bad_input, "give a verdict's handle, or a contract");
+  if (call.has("verdict") == call.has("contract"))
+    return fail(ErrorCode::bad_input, call.has("verdict") ? "`verdict` (a handle) and `contract` were both given" : "neither `verdict` (a handle) nor `contract` was given", {}, "give one of them");
   if (call.has("contract")) {
     const auto rule = default_rule(call.text("contract"));
     if (!rule) return Unexpected(rule.error());
@@ -85,7 +87,7 @@ Expected<Answer> explain_finding(const ToolCall& call) {
   const auto verdict = kept_verdict(call);
   if (!verdict) return Unexpected(verdict.error());
   const auto number = static_cast<std::size_t>(call.integer("finding", 1));
-  if (number > verdict->findings.size()) return fail(ErrorCode::bad_input, fmt::format("the verdict has {} findings", verdict->findings.size()));
+  if (number > verdict->findings.size()) return fail(ErrorCode::bad_input, fmt::format("the verdict has {}", counted(verdict->findings.size(), "finding")));
   const Finding& finding = verdict->findings[number - 1];
   answer.text = to_text(std::vector{finding}, TextOptions{});
   answer.data["finding"] = finding_json(finding);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "kforge/report.h"
 #include "kforge/run.h"
 #include "mcp/tool_words.h"
@@ -20,7 +21,7 @@ Expected<Answer> list_runs_tool(const ToolCall& call) {
   if (runs->size() > most) runs->resize(most);
   for (const RunSummary& run : *runs) {
     const std::string uri = "kforge://run/" + run.id;
-    answer.text += fmt::format("{} {} on {}: {}, {} of {} candidates accepted, {}\n", run.id, run.task_name, run.gpu, run.outcome, run.accepted, run.candidates,
+    answer.text += fmt::format("{} {} on {}: {}, {} of {} accepted, {}\n", run.id, run.task_name, run.gpu, run.outcome, run.accepted, counted(run.candidates, "candidate"),
                                run.best_us > 0 ? fmt::format("{:.4g} us from {:.4g}", run.best_us, run.baseline_us) : "no winner");
     answer.data["runs"].push_back({{"run", run.id}, {"task", run.task_name}, {"gpu", run.gpu}, {"outcome", run.outcome}, {"candidates", run.candidates}, {"accepted", run.accepted},
                                    {"best_us", run.best_us > 0 ? Json(run.best_us) : Json(nullptr)}, {"uri", uri}});

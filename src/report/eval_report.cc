@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "kforge/eval.h"
 #include "report/style.h"
 
@@ -53,7 +54,7 @@ std::string to_text(const EvalReport& report) {
                        report::printable(row.outcome == "failed" ? row.why : row.outcome));
   out += fmt::format("\ncorrect {:.0f}%", 100 * report.correct_rate());
   for (const double p : kFastThresholds) out += fmt::format(", fast_{:g} {:.0f}%", p, 100 * report.fast(p));
-  return out + fmt::format(" of {} tasks; {} tokens, {} dollars, {:.0f} s{}\n", report.rows.size(), tokens(report), dollars_text(report.dollars()), seconds(report), report.llm.empty() ? "" : "; " + report::printable(report.llm));
+  return out + fmt::format(" of {}; {}, {} dollars, {:.0f} s{}\n", counted(report.rows.size(), "task"), counted(tokens(report), "token"), dollars_text(report.dollars()), seconds(report), report.llm.empty() ? "" : "; " + report::printable(report.llm));
 }
 
 std::string to_json(const EvalReport& report) {

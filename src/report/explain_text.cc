@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "kforge/report.h"
 #include "report/audit.h"
@@ -78,7 +79,7 @@ std::string step_text(const StoryStep& step, int number, const Standing& s, cons
   const std::string& answers = step.tried->candidate.move.answers;
   if (step.answered.empty() && sheet && !hardware_reason(answers, *sheet).empty()) out += line(paint, "answers", answers) + line(paint, "why here", hardware_reason(answers, *sheet));
   if (step.rule) out += line(paint, "rule", step.rule->id + ": " + step.rule->title) + indented(step.rule->why) + line(paint, "what to do", " ") + indented(step.rule->what_to_do);
-  if (step.before) out += line(paint, "change", fmt::format("{} lines added, {} removed", step.change.added, step.change.removed)) + change_text(step.change, paint);
+  if (step.before) out += line(paint, "change", fmt::format("{} added, {} removed", counted(step.change.added, "line"), step.change.removed)) + change_text(step.change, paint);
   out += line(paint, "gain", fmt::format("{} (expected {}), now {}", step.observed_gain > 0 ? gain_text(step.observed_gain) : "not known", gain_text(step.expected_gain), time_text(microseconds(*step.tried))));
   const auto held = [](const TriedCandidate* tried) { return tried && tried->verdict.time ? tried->verdict.time->bottleneck : std::string(); };
   if (!held(step.tried).empty()) out += line(paint, "held by", (held(step.before).empty() ? "" : "before: " + held(step.before) + "; now: ") + held(step.tried));

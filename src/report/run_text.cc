@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "kforge/report.h"
 #include "report/audit.h"
@@ -106,7 +107,7 @@ std::string answer_text(const RunRecord& run, const Standing& s, const Painter& 
   if (!s.start_fault.empty()) out += line(paint, "start", fmt::format("{} is wrong: {}", move_title(s.baseline->candidate), printable(s.start_fault)));
   out += left_text(s, paint);
   out += line(paint, "cost", cost_text(run));
-  return out + line(paint, "run", fmt::format("{} on {}: {} of {} candidates accepted in {}", run.id, run.device, accepted, run.tried.size(), human_seconds(run.seconds)));
+  return out + line(paint, "run", fmt::format("{} on {}: {} of {} accepted in {}", run.id, run.device, accepted, counted(run.tried.size(), "candidate"), human_seconds(run.seconds)));
 }
 
 }  // namespace kforge::report

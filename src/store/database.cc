@@ -1,5 +1,7 @@
 #include "store/database.h"
 
+#include <sys/resource.h>
+
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -21,6 +23,12 @@ int bind(sqlite3_stmt* statement, int index, const Value& value) {
   return sqlite3_bind_null(statement, index);
 }
 
+// SQLite does not keep why a write failed.
+bool files_are_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 }  // namespace
 
 std::string Row::text(int column) const {
@@ -39,6 +47,8 @@ Error Database::error(int code) const {
   if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
     return {ErrorCode::failed, "this is no store of Kernel Forge: " + words, {file_, 0, 0}, "move it away, or choose another store with KFORGE_STORE"};
   if ((code & 0xff) == SQLITE_FULL) return {ErrorCode::failed, "the disk is full: " + words, {file_, 0, 0}, "free some space and resume the run"};
+  if ((code & 0xff) == SQLITE_IOERR && files_are_limited())
+    return {ErrorCode::failed, "a file of the store cannot be written: " + words, {file_, 0, 0}, "files may not grow beyond `ulimit -f` here: raise that limit and resume the run; nothing that was told as done is lost"};
   return {ErrorCode::failed, "the store cannot be used: " + words, {file_, 0, 0}, "is its folder writable, and on a local disk?"};
 }
 

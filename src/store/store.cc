@@ -12,6 +12,8 @@
 namespace kforge::store {
 namespace {
 
+constexpr double kPatienceForLookers = 0.5;   // seconds, with FileLock::is_held
+
 constexpr const char* kRunColumns =
     "id, task_path, task_name, task_text, gpu, device, version, toolkit, started, seed, options, plan, seconds, outcome, outcome_why, "
     "goal_met, baseline, winner, best, summary";
@@ -46,7 +48,10 @@ Expected<Store> Store::open(const std::filesystem::path& folder, bool create, do
   std::error_code ignored;
   const auto absolute = std::filesystem::absolute(folder, ignored);
   if (create)
-    if (auto made = make_directories(absolute / "locks"); !made) return Unexpected(made.error());
+    if (auto made = make_directories(absolute / "locks"); !made) {
+      made.error().hint = "choose a folder that can be made and written: --store FOLDER, or KFORGE_STORE";
+      return Unexpected(made.error());
+    }
   auto database = Database::open(absolute / "store.db", create, busy_seconds);
   if (!database) return Unexpected(database.error());
   if (auto done = migrate(*database); !done) return Unexpected(done.error());
@@ -71,7 +76,7 @@ Expected<void> Store::update_run(const RunRow& r) {
 
 Expected<std::vector<RunRow>> Store::runs() {
   std::vector<RunRow> out;
-  auto read = database_.run(fmt::format("SELECT {} FROM runs ORDER BY started, id", kRunColumns), {}, [&](const Row& row) { out.push_back(read_run(row)); });
+  auto read = database_.run(fmt::format("SELECT {} FROM runs ORDER BY started, rowid", kRunColumns), {}, [&](const Row& row) { out.push_back(read_run(row)); });
   if (!read) return Unexpected(read.error());
   return out;
 }
@@ -80,7 +85,7 @@ Expected<RunRow> Store::run(const std::string& id) {
   std::vector<RunRow> found;
   const auto keep = [&](const Row& row) { found.push_back(read_run(row)); };
   const std::string select = fmt::format("SELECT {} FROM runs ", kRunColumns);
-  auto read = id == "last" ? database_.run(select + "ORDER BY started DESC, id DESC LIMIT 1", {}, keep)
+  auto read = id == "last" ? database_.run(select + "ORDER BY started DESC, rowid DESC LIMIT 1", {}, keep)
                            : database_.run(select + "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, id LIMIT 2", {id}, keep);
   if (!read) return Unexpected(read.error());
   if (found.empty() || id.empty())
@@ -90,8 +95,20 @@ Expected<RunRow> Store::run(const std::string& id) {
   return std::move(found.front());
 }
 
+Expected<RunRow> Store::unfinished_run() {
+  const auto all = runs();
+  if (!all) return Unexpected(all.error());
+  if (all->empty()) return run("last");
+  for (auto row = all->rbegin(); row != all->rend(); ++row)
+    if ((row->outcome == "running" || row->outcome == "interrupted" || row->outcome == "failed") && !is_worked_on(row->id)) return *row;
+  return fail(ErrorCode::missing, fmt::format("no run of the store is unfinished: the last, {}, {}", all->back().id, is_worked_on(all->back().id) ? "is being worked on" : "ended (" + all->back().outcome + ")"),
+              {folder_.string(), 0, 0}, "kforge runs lists them; a run that ended goes on when it is named and given more: --resume " + all->back().id + " --budget-seconds N --candidates N");
+}
+
+bool Store::is_worked_on(const std::string& id) const { return FileLock::is_held(folder_ / "locks" / id); }
+
 Expected<FileLock> Store::lock_run(const std::string& id) const {
-  auto lock = FileLock::acquire(folder_ / "locks" / id, 0.0);
+  auto lock = FileLock::acquire(folder_ / "locks" / id, kPatienceForLookers);
   if (!lock && lock.error().code == ErrorCode::limit)
     return fail(ErrorCode::bad_input, fmt::format("the run {} is being worked on by another process", id), {}, "wait for it, or stop it first");
   return lock;

@@ -42,8 +42,11 @@ class Store {
   Expected<void> update_run(const RunRow& run);
   Expected<std::vector<RunRow>> runs();                       // oldest first
   Expected<RunRow> run(const std::string& id);                // whole, a unique prefix, or "last"
+  // The last one that began and came to no end, and that nobody works on. Errors: missing (there is none), with the last run's name.
+  Expected<RunRow> unfinished_run();
   // Held while a process works on the run. Errors: bad_input when another one does.
   Expected<FileLock> lock_run(const std::string& id) const;
+  bool is_worked_on(const std::string& id) const;
 
   // --- candidates: all of a round or none; one that the run has already is left as it is.
   Expected<void> add_candidates(const std::string& run, const std::vector<CandidateRow>& rows);

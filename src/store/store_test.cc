@@ -126,6 +126,46 @@ TEST_F(StoreTest, NamesRunsByPrefixAndLast) {
   EXPECT_EQ(store.run("2%").error().code, ErrorCode::missing) << "no pattern";
 }
 
+TEST_F(StoreTest, TheLastOfOneSecondIsTheOneThatBeganLast) {
+  Store store = open();
+  for (const char* id : {"f", "a", "c"}) {
+    RunRow run = some_run(id);
+    run.started = "2026-03-01T10:15:00Z";
+    ASSERT_TRUE(store.begin_run(run));
+  }
+  EXPECT_EQ(store.run("last")->id, "c");
+  EXPECT_EQ(store.runs()->back().id, "c");
+}
+
+TEST_F(StoreTest, TheUnfinishedRunIsTheLastThatNobodyWorksOn) {
+  Store store = open();
+  EXPECT_EQ(store.unfinished_run().error().code, ErrorCode::missing);
+  for (const auto& [id, outcome] : {std::pair{"a", "interrupted"}, {"b", "running"}, {"c", "running"}, {"d", "budget"}}) {
+    RunRow run = some_run(id);
+    run.started = "2026-03-01T10:15:00Z";   // of one second, and in this order
+    ASSERT_TRUE(store.begin_run(run));
+    run.outcome = outcome;
+    ASSERT_TRUE(store.update_run(run));
+  }
+  EXPECT_EQ(store.unfinished_run()->id, "c");
+  {
+    const auto held = store.lock_run("c");
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(store.is_worked_on("c"));
+    EXPECT_EQ(store.unfinished_run()->id, "b");
+  }
+  EXPECT_FALSE(store.is_worked_on("c"));
+  for (const char* id : {"a", "b", "c"}) {
+    RunRow run = *store.run(id);
+    run.outcome = "goal";
+    ASSERT_TRUE(store.update_run(run));
+  }
+  const auto none = store.unfinished_run();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::missing);
+  EXPECT_THAT(none.error().message, HasSubstr("the last, d, ended (budget)"));
+}
+
 TEST_F(StoreTest, RemembersTheFasterWinner) {
   Store store = open();
   const WinnerKey key{"softmax", "rows=1", "f32", "h200", "13.0", "1", "i"};

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "evidence/launch_log_bytes.h"
 
 namespace kforge::trial {
@@ -80,6 +81,21 @@ Expected<CandidateProcess::Asked> CandidateProcess::ask_alone(const CaseLayout& 
   options.outputs = false;
   options.sealed_bytes = inputs.bytes();
   return Asked{worker_->call(request_text(task_, layout, sizes, options), limit), nullptr};
+}
+
+std::optional<evidence::Violation> CandidateProcess::chatter() {
+  constexpr std::uint64_t kMuch = 64 << 10;
+  const std::uint64_t bytes = worker_ ? worker_->printed_bytes() : 0;
+  if (told_ || bytes <= kMuch) return {};
+  told_ = true;
+  evidence::Violation out;
+  out.contract = "interface";
+  out.kind = "printing";
+  out.advice = true;
+  out.message = "the candidate prints so much that but for its end nothing of it is kept";
+  out.measured = human_bytes(static_cast<double>(bytes)) + " and more";
+  out.required = "at most " + human_bytes(static_cast<double>(kMuch));
+  return out;
 }
 
 void place_inputs(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, std::byte* arena) {

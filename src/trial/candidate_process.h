@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "evidence/violation.h"
 #include "trial/references.h"
 #include "trial/sealed_inputs.h"
 #include "trial/tensors.h"
@@ -23,6 +25,9 @@ class CandidateProcess {
   // Of loading the object: every call then has it.
   const ProcessFault& load_fault() const { return load_fault_; }
 
+  // Advice, once, when it has printed more than anybody will read.
+  std::optional<evidence::Violation> chatter();
+
   struct Asked { Answer answer; const std::byte* arena = nullptr; };
   // One call of the launcher. What cannot be run beside what earlier calls left behind (device memory, say) is tried again in a fresh process.
   Expected<Asked> ask(const CaseLayout& layout, const std::vector<SharedBytes>& inputs, const task::Sizes& sizes, CallOptions options, CallLimit limit);
@@ -35,7 +40,7 @@ class CandidateProcess {
   const WorkerOptions& options_;
   std::unique_ptr<WorkerProcess> worker_;
   ProcessFault load_fault_;
-  bool renew_ = false;
+  bool renew_ = false, told_ = false;
 };
 
 // Puts the inputs where a request of `layout` expects them.

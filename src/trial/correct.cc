@@ -78,6 +78,7 @@ class GpuRun {
     if (!answer.ok && out.fault.contract.empty()) out.skipped = "it cannot be run on this GPU: " + (answer.error.empty() ? answer.undecided : answer.error);
     if (answer.ok) {
       read_answer(answer, *layout, asked->arena, prepared, out);
+      if (auto much = process_.chatter()) out.log.violations.push_back(std::move(*much));
       note_gpu_error(out);
       if (out.log.ending != Ending::finished || !out.skipped.empty()) process_.renew();   // the error sticks to the context
     }

@@ -251,6 +251,7 @@ class Emulation {
       out.skipped = "it cannot be run here: " + answer.error;
     }
     if (answer.ok) read_answer(answer, *layout, asked->arena, prepared, out);
+    if (auto much = (out.sampled ? sampling_ : process_).chatter()) out.log.violations.push_back(std::move(*much));
     if (job.run.measure) note_tiles(job.run.sizes, out.log);
     if (out.log.ending == Ending::trap && !out.sampled) {
       process_.renew();

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/writable.h"
 
 namespace kforge::trial {
 namespace {
@@ -42,7 +43,7 @@ Expected<std::shared_ptr<const SealedInputs>> SealedInputs::of(const CaseLayout&
     held += size;
   }
   ok = ok && ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
-  if (!ok) return fail(ErrorCode::failed, fmt::format("no {} of memory can be had for inputs: {}", human_bytes(static_cast<double>(bytes)), std::strerror(errno)));
+  if (!ok) return fail(ErrorCode::failed, fmt::format("no {} of memory can be had for inputs: {}", human_bytes(static_cast<double>(bytes)), std::strerror(errno)), {}, errno == EFBIG ? kFileLimitHint : "");
   return std::shared_ptr<const SealedInputs>(new SealedInputs(std::move(fd), bytes, held));
 }
 

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "base/writable.h"
 #include "trial/protocol.h"
 
 namespace kforge::trial {
@@ -194,7 +195,7 @@ Expected<void> SharedArena::reserve(std::uint64_t bytes) {
   if (bytes <= size_) return {};
   const std::uint64_t rounded = (bytes + 0xfffff) & ~std::uint64_t{0xfffff};
   if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0) {
-    return fail(ErrorCode::failed, fmt::format("no {} of shared memory can be had: {}", human_bytes(static_cast<double>(rounded)), std::strerror(errno)));
+    return fail(ErrorCode::failed, fmt::format("no {} of shared memory can be had: {}", human_bytes(static_cast<double>(rounded)), std::strerror(errno)), {}, errno == EFBIG ? kFileLimitHint : "");
   }
   if (data_) ::munmap(data_, size_);
   void* data = ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
@@ -347,6 +348,7 @@ void WorkerProcess::drain_output() {
     if (got == 0) output_.reset();
     if (got <= 0) return;
     printed_.append(piece, static_cast<std::size_t>(got));
+    printed_bytes_ += static_cast<std::uint64_t>(got);
     if (printed_.size() > 2 * kPrintedBytes) printed_.erase(0, printed_.size() - kPrintedBytes);
   }
 }

@@ -96,6 +96,8 @@ class WorkerProcess {
   Answer call(const std::string& json, CallLimit limit);
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
+  // Written by the process to its standard streams so far; only the end of it is kept.
+  std::uint64_t printed_bytes() const { return printed_bytes_; }
   // Of the process, as the system knows them: id and name. Empty when it is gone.
   struct Thread {
     std::string id, name;
@@ -126,6 +128,7 @@ class WorkerProcess {
   CostLedger* costs_ = nullptr;
   double waited_s_ = 0;                            // for its answers
   bool gpu_ = false;
+  std::uint64_t printed_bytes_ = 0;
   std::string printed_;                            // the end of what it wrote to its standard streams
   Answer started_;
 };

@@ -110,6 +110,13 @@ TEST_F(Worker, RunsACallAndBringsOutputsBack) {
   EXPECT_TRUE(call(*worker).ok);
 }
 
+TEST_F(Worker, WhatIsPrintedIsCountedAndOnlyItsEndIsKept) {
+  auto worker = start(build("#include <cstdio>\n", "for (int i = 0; i < 40000; ++i) puts(\"a line that nobody reads\"); fflush(stdout);"));
+  ASSERT_TRUE(call(*worker, {60, 0}).ok);
+  ASSERT_TRUE(call(*worker, {60, 0}).ok);
+  EXPECT_GT(worker->printed_bytes(), 1000000u);   // what the pipe still holds is not counted yet
+}
+
 TEST_F(Worker, UnwrittenOutputsAreNeverTheLastOnes) {
   auto worker = start(build("static int calls;", "if (calls++ == 0) memset(*(void**)a[1], 0, 64);"));
   ASSERT_TRUE(call(*worker).ok);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/paths.h"
 #include "base/process.h"
 
@@ -53,6 +54,23 @@ std::vector<Call> calls() {
       {"limit_inf", {"run", "x.cu", "--limit", "infs"}, 2, "--limit: expected"},
       {"limit_hexadecimal", {"run", "x.cu", "--limit", "0x10"}, 2, "--limit: expected"},
       {"limit_half", {"run", "x.cu", "--limit", "2e9,"}, 2, "--limit: expected"},
+      {"limit_says_what_it_takes", {"run", "x.cu", "--limit", "soon"}, 2, "found 'soon'; without --limit there is none"},
+      {"wrong_word_says_what_to_do", {"run", "x.cu", "--limit", "soon"}, 2, "hint: kforge run --help"},
+      {"run_unknown_check", {"run", "x.cu", "--checks", "foo"}, 2, "there is no check named \"foo\""},
+      {"run_unknown_gpu", {"run", "x.cu", "--gpu", "h999"}, 2, "no data sheet is named 'h999'"},
+      {"run_nothing_there", {"run", "nothere.txt"}, 2, "there is no such source file, nor a program of that name"},
+      {"run_nothing_there_by_path", {"run", "./nothere.txt"}, 2, "there is no such program"},
+      {"run_text", {"run", KFORGE_SOURCE_DIR "/README.md"}, 2, "neither a source, by its name, nor a program"},
+      {"run_folder", {"run", "/tmp/"}, 2, "this is a folder"},
+      {"run_profile_nowhere", {"run", "x.cu", "--profile", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
+      {"optimize_output_nowhere", {"optimize", kTask, "-o", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
+      {"optimize_store_nowhere", {"optimize", kTask, "--store", "/proc/zz"}, 2, "--store FOLDER, or KFORGE_STORE"},
+      {"optimize_task_and_run", {"optimize", kTask, "--resume", "last"}, 2, "and --resume last were both given"},
+      {"optimize_nothing", {"optimize"}, 2, "neither a task file nor --resume RUN was given"},
+      {"plan_output_nowhere", {"plan", kTask, "-o", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
+      {"report_output_nowhere", {"report", "last", "-o", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
+      {"ci_junit_nowhere", {"ci", "/tmp", "--junit", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
+      {"dataset_output_nowhere", {"export", "dataset", "-o", "/nonexistent/x"}, 2, "/nonexistent/x: the folder of this file is not there"},
       {"explain_empty", {"explain", ""}, 2, "an empty argument"},
   };
   struct Option { const char* command; const char* option; bool whole; };
@@ -93,6 +111,32 @@ TEST(Stdout, ThatIsFullIsAnError) {
     ASSERT_TRUE(result);
     EXPECT_EQ(result->exit_status, 3) << words;
     EXPECT_THAT(result->err, HasSubstr("stdout takes no more")) << words;
+  }
+}
+
+// Files that may not grow (ulimit -f): the kernel's signal would end the program in the middle of its work.
+struct FileLimit : ::testing::Test {
+  ProcessResult under(int blocks, const std::string& words) const {
+    ProcessRequest request;
+    const std::string here = folder.path().string();
+    request.arguments = {"/bin/sh", "-c", "ulimit -f " + std::to_string(blocks) + "; KFORGE_CACHE=" + here + "/cache KFORGE_STORE=" + here + "/store exec " + (executable_folder() / "kforge").string() + " " + words};
+    request.limits.wall_seconds = 60;
+    const auto result = run_process(request);
+    EXPECT_TRUE(result);
+    return result ? *result : ProcessResult{};
+  }
+  TemporaryDirectory folder = std::move(*TemporaryDirectory::create());
+};
+
+TEST_F(FileLimit, IsAnErrorThatNamesIt) {
+  const std::string here = folder.path().string();
+  struct Row { int blocks; std::string words, message; };
+  for (const Row& row : {Row{1, "gpus > " + here + "/out", "stdout takes no more: File too large"}, Row{1, "plan " + kTask + " -o " + here + "/plan.toml", "ulimit -f"}, Row{1, "optimize " + kTask, "ulimit -f"},
+                         Row{8, "check " + kTask + " " + kCandidate + " --only correctness", "ulimit -f"}}) {
+    const ProcessResult result = under(row.blocks, row.words);
+    EXPECT_EQ(result.signal, 0) << row.words;
+    EXPECT_EQ(result.exit_status, 3) << row.words << "\n" << result.out << result.err;
+    EXPECT_THAT(result.err, HasSubstr(row.message)) << row.words;
   }
 }
 

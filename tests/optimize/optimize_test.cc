@@ -1,4 +1,5 @@
 // The main job end to end: from a task to a winner that `kforge check` accepts, through an interrupt, a kill, and a second run that knows the first.
+#include <algorithm>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -112,11 +113,51 @@ TEST_F(OptimizeTest, GoesOnAfterAnInterruptAndAKill) {
   EXPECT_EQ(*delivered, *written);
 }
 
+TEST_F(OptimizeTest, ARunThatWasKilledIsInterruptedAndIsTheLastToGoOnWith) {
+  const pid_t child = start({"optimize", task("transpose"), "--candidates", "50", "--budget-seconds", "600"});
+  for (int tries = 0; tries < 600 && record("last").is_discarded(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(record("last").value("outcome", ""), "running");
+  const auto both = kforge({"optimize", "--resume", "last"});
+  EXPECT_EQ(both.exit_status, 3) << both.err;
+  EXPECT_THAT(both.err, ::testing::HasSubstr("is being worked on"));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const json killed = record("last");
+  EXPECT_EQ(killed.value("outcome", ""), "interrupted");
+  EXPECT_THAT(killed.value("outcome_why", ""), ::testing::HasSubstr("kforge optimize --resume " + killed.value("id", "?")));
+  EXPECT_THAT(kforge({"runs"}).out, ::testing::HasSubstr("interrupted"));
+  const auto resumed = kforge({"optimize", "--resume", "last", "--candidates", "1"});
+  EXPECT_LE(resumed.exit_status, 1) << resumed.err;
+  const auto none = kforge({"optimize", "--resume", "last"});
+  EXPECT_EQ(none.exit_status, 3);
+  EXPECT_THAT(none.err, ::testing::HasSubstr("no run of the store is unfinished"));
+}
+
+TEST_F(OptimizeTest, AStartThatDoesNotBuildIsNamedInTheOutcome) {
+  std::string source = *read_file(std::string(KFORGE_SOURCE_DIR) + "/examples/softmax/good.cu");
+  const std::size_t at = source.find("expf(");
+  ASSERT_NE(at, std::string::npos);
+  source.replace(at, 4, "expff");
+  const auto line = std::to_string(std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1);
+  ASSERT_TRUE(write_file_atomic(folder_.path() / "broken.cu", source));
+  const auto alone = kforge({"optimize", task("softmax"), "--from", "broken.cu", "--no-templates", "--candidates", "1", "--budget-seconds", "600"});
+  EXPECT_EQ(alone.exit_status, 1) << alone.err;
+  const std::string fault = "the given kernel does not build: line " + line + ": identifier \"expff\" is undefined";
+  EXPECT_THAT(record("last").value("outcome_why", ""), ::testing::HasSubstr(fault));
+  EXPECT_THAT(alone.out, ::testing::HasSubstr(fault));
+  const auto exported = kforge({"export", "last"});
+  EXPECT_EQ(exported.exit_status, 1) << "it has no winner";
+  EXPECT_THAT(exported.err, ::testing::HasSubstr("has no winner"));
+  const auto with_templates = kforge({"optimize", task("softmax"), "--from", "broken.cu", "--candidates", "1", "--budget-seconds", "600"});
+  EXPECT_EQ(with_templates.exit_status, record("last").value("winner", "").empty() ? 1 : 0);
+  EXPECT_THAT(record("last").value("outcome_why", ""), ::testing::HasSubstr(fault));
+}
+
 TEST_F(OptimizeTest, SaysWhatIsWrongWithTheCall) {
   EXPECT_EQ(kforge({"optimize"}).exit_status, 2);
   EXPECT_EQ(kforge({"optimize", "absent.toml"}).exit_status, 2);
   EXPECT_EQ(kforge({"optimize", task("softmax"), "--from", "absent.cu"}).exit_status, 2);
-  EXPECT_EQ(kforge({"optimize", task("softmax"), "--resume", "last"}).exit_status, 2) << "a task or a run, not both";
+  EXPECT_EQ(kforge({"optimize", task("softmax"), "--resume", "last"}).exit_status, 2) << "a task and a run";
   EXPECT_EQ(kforge({"optimize", "--resume", "last"}).exit_status, 3) << "there is no store";
   EXPECT_EQ(kforge({"runs"}).exit_status, 3);
   EXPECT_EQ(kforge({"optimize", task("softmax"), "--review"}).exit_status, 2) << "no terminal";

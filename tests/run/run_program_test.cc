@@ -56,6 +56,15 @@ TEST_F(RunProgram, OutputAndExitCodePassThrough) {
   EXPECT_EQ(fault("exit-code").exit_status, 7);
 }
 
+TEST_F(RunProgram, AProgramWhoseReportCannotBeWrittenIsNotTakenForARightOne) {
+  ASSERT_EQ(fault("bounds").exit_status, 86);   // built, and in the cache
+  const ProcessResult limited = execute({"/bin/sh", "-c", "ulimit -f 2; exec " KFORGE_BINARY_DIR "/bin/kforge run " + kPrograms + "faults.cu --checks fast -- bounds"});
+  EXPECT_EQ(limited.signal, 0);
+  EXPECT_EQ(limited.exit_status, 125);
+  EXPECT_EQ(limited.out, "bounds: cudaErrorIllegalAddress\n");
+  EXPECT_THAT(limited.err, HasSubstr("its report"));
+}
+
 TEST_F(RunProgram, FindingsNameLineAndAllocationAndMakeTheExitCode86) {
   const ProcessResult bounds = fault("bounds");
   EXPECT_EQ(bounds.exit_status, 86) << bounds.err;
@@ -91,7 +100,7 @@ TEST_F(RunProgram, LevelsOfCheckingDifferInWhatTheySee) {
   const ProcessResult leak = fault("leak", "all");
   EXPECT_EQ(leak.exit_status, 0);
   EXPECT_THAT(leak.err, AllOf(HasSubstr("256 bytes of cudaMalloc #1 are never freed"), HasSubstr("faults.cu:40")));
-  EXPECT_EQ(fault("none", "everything").exit_status, 125);
+  EXPECT_EQ(fault("none", "everything").exit_status, 2);
 }
 
 // Rightly ordered work of several streams and graphs, and each case without that order.
@@ -172,7 +181,7 @@ TEST_F(RunProgram, StatsAndProfileTellWhatRan) {
   const auto folder = TemporaryDirectory::create("run_profile");
   const std::string file = folder->path() / "profile.json";
   const ProcessResult result = fault("race", "fast", {"--stats", "--profile", file});
-  EXPECT_THAT(result.err, AllOf(HasSubstr("1 launches of 1 kernels"), HasSubstr("M/s")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("1 launch of 1 kernel"), HasSubstr("M/s")));
   const auto profile = read_file(file);
   ASSERT_TRUE(profile);
   EXPECT_THAT(*profile, AllOf(HasSubstr("kforge.profile/1"), HasSubstr("sum_unordered"), HasSubstr("smsp__inst_executed.sum"), HasSubstr("faults.cu")));
@@ -213,7 +222,7 @@ TEST_F(RunProgram, ProgramsThatAreThereRunWhenTheyLinkTheSharedRuntime) {
   const ProcessResult newer = kforge_run({here + "shared", "--gpu", "t4", "--", "none"});
   EXPECT_THAT(newer.err, HasSubstr("no PTX in the program can run on sm_75"));
   EXPECT_EQ(newer.exit_status, 86);
-  EXPECT_EQ(kforge_run({here + "absent"}).exit_status, 125);
+  EXPECT_EQ(kforge_run({here + "absent"}).exit_status, 2);
 }
 
 TEST_F(RunProgram, RegistersOfAProgramThatHoldsPtxOnlyAreEstimated) {
@@ -255,7 +264,7 @@ TEST_F(RunProgram, WhatDoesNotBuildIsSaidInTheCompilersWords) {
   const ProcessResult result = kforge_run({source});
   EXPECT_EQ(result.exit_status, 125);
   EXPECT_THAT(result.err, AllOf(HasSubstr("undeclared"), HasSubstr("did not build")));
-  EXPECT_EQ(kforge_run({folder->path() / "absent.cu"}).exit_status, 125);
+  EXPECT_EQ(kforge_run({folder->path() / "absent.cu"}).exit_status, 2);
   EXPECT_EQ(kforge_run({}).exit_status, 2);
 }
 
