@@ -29,6 +29,8 @@ struct Exported {
   std::string folder;
   std::vector<std::string> files;    // written, from the folder
   bool has_test = false;             // false: the reference is no C++ and no formula
+  // For a shell in the current folder, as they stand. The tests' are "" without a test; the emulated GPU's also where its runtime is not there.
+  std::string build_command, test_command, emulated_test_command;
 };
 
 // The winner byte for byte as it was verified, with everything to build, test and trust it. Several runs of one interface, tuned for

@@ -14,16 +14,22 @@ int run(const ExportArguments& arguments) {
   for (const std::string& name : arguments.runs) {
     auto record = read_run_document(name, arguments.store);
     if (!record) return report_error(record.error());
+    if (record->winner.empty()) {   // rightly asked, and the answer is no (design.md, "Verdict")
+      static_cast<void>(report_error({ErrorCode::failed, "run " + record->id + " has no winner", {}, "only an accepted candidate is delivered; kforge report shows why none was"}));
+      return 1;
+    }
     runs.push_back(std::move(*record));
   }
   const auto done = export_runs(runs, arguments.options);
   if (!done) return report_error(done.error());
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"folder", done->folder}, {"files", done->files}, {"has_test", done->has_test}}.dump(2));
+    fmt::print("{}\n", nlohmann::ordered_json{{"folder", done->folder}, {"files", done->files}, {"has_test", done->has_test}, {"build", done->build_command}, {"test", done->test_command}, {"test_emulated", done->emulated_test_command}}.dump(2));
     return 0;
   }
   for (const std::string& file : done->files) fmt::print("{}/{}\n", done->folder, file);
-  fmt::print("build and test: cmake -S {0} -B {0}/build && cmake --build {0}/build{1}\n", done->folder, done->has_test ? fmt::format(" && ctest --test-dir {}/build", done->folder) : "");
+  fmt::print("build it:          {}\n", done->build_command);
+  if (done->has_test) fmt::print("test it on a GPU:  {}\n", done->test_command);
+  if (!done->emulated_test_command.empty()) fmt::print("test it without:   {}\n", done->emulated_test_command);
   return 0;
 }
 

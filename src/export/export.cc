@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "export/commands.h"
 #include "export/parcel.h"
 #include "kforge/report.h"
 
@@ -58,6 +59,7 @@ Expected<Exported> export_runs(const std::vector<RunRecord>& runs, const ExportO
     if (auto written = write_file_atomic(folder / file, text); !written) return Unexpected(written.error());
     done.files.push_back(file);
   }
+  exporting::add_commands(done);
   return done;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,6 +61,53 @@ TEST_F(Export, TheWinnerIsDeliveredByteForByte) {
   EXPECT_THAT(text("out/row_softmax.h"), AllOf(HasSubstr("cudaError_t softmax(const float* x, float* y, int rows, int cols, float scale, cudaStream_t stream);"), HasSubstr("requires     rows >= 1")));
   EXPECT_THAT(text("out/CMakeLists.txt"), AllOf(HasSubstr("CMAKE_CUDA_ARCHITECTURES 90"), HasSubstr("\"-DNAME=\\\"x y\\\"\"")));
   EXPECT_TRUE(read_verdict(text("out/verdict.json"), "verdict.json"));
+}
+
+// What run_case is called with, in order.
+std::vector<std::vector<long long>> tested_sizes(const std::string& test) {
+  std::vector<std::vector<long long>> out;
+  for (std::size_t at = test.find("run_case(", test.find("int main")); at != std::string::npos; at = test.find("run_case(", at + 1)) {
+    std::istringstream numbers(test.substr(at + 9, test.find("seed", at) - at - 9));
+    auto& row = out.emplace_back();
+    for (std::string number; std::getline(numbers, number, ',') && number != " ";) row.push_back(std::stoll(number));
+  }
+  return out;
+}
+
+TEST_F(Export, TheTestEntersThePathsOfALargeKernel) {
+  ASSERT_TRUE(export_run(run_of("examples/softmax/task.toml", "// a\n", "a"), {ExportForm::cuda, folder("out")}));
+  const auto sizes = tested_sizes(text("out/test.cpp"));
+  const auto has = [&](long long rows, long long cols) { return std::find(sizes.begin(), sizes.end(), std::vector{rows, cols}) != sizes.end(); };
+  for (const long long cols : {1, 2, 3, 4, 31, 32, 33, 127, 128, 129})
+    for (const long long rows : {64, 65}) EXPECT_TRUE(has(rows, cols)) << rows << "x" << cols;
+  for (const long long rows : {1, 2, 3, 31, 32, 33, 127, 128, 129})
+    for (const long long cols : {64, 65}) EXPECT_TRUE(has(rows, cols)) << rows << "x" << cols;
+  for (const long long cols : {1023, 1024, 1025})
+    for (const long long rows : {8, 9}) EXPECT_TRUE(has(rows, cols)) << rows << "x" << cols;   // the tuned width
+  for (const long long rows : {4095, 4096, 4097})
+    for (const long long cols : {8, 9}) EXPECT_TRUE(has(rows, cols)) << rows << "x" << cols;
+  EXPECT_TRUE(has(17, 1000)) << "the task's own";
+  EXPECT_LT(sizes.size(), 120u);
+  for (const auto& row : sizes) EXPECT_LE(row[0] * row[1], 1 << 20);
+}
+
+TEST_F(Export, ConditionsOnSizesHoldInTheTestToo) {
+  RunRecord run = run_of("examples/softmax/task.toml", "// a\n", "a");
+  const std::size_t at = run.task_text.find("cols >= 1");
+  ASSERT_NE(at, std::string::npos);
+  run.task_text.replace(at, 9, "cols % 4 == 0");
+  ASSERT_TRUE(export_run(run, {ExportForm::cuda, folder("out")}));
+  const auto sizes = tested_sizes(text("out/test.cpp"));
+  EXPECT_GT(sizes.size(), 20u);
+  for (const auto& row : sizes) EXPECT_EQ(row[1] % 4, 0);
+}
+
+TEST_F(Export, SaysWhatToTypeToTestIt) {
+  const auto done = export_run(run_of("examples/softmax/task.toml", "// a\n", "a"), {ExportForm::cuda, folder("it's")});
+  ASSERT_TRUE(done);
+  EXPECT_THAT(done->build_command, HasSubstr("it'\\''s'"));
+  EXPECT_THAT(done->test_command, testing::StartsWith("ctest --test-dir '"));
+  EXPECT_EQ(done->emulated_test_command, "LD_LIBRARY_PATH=" KFORGE_BINARY_DIR "/bin/cudart " + done->test_command);
 }
 
 TEST_F(Export, SeveralRunsAreDispatchedBySize) {

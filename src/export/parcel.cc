@@ -15,6 +15,8 @@ namespace {
 
 Unexpected wrong(std::string message, std::string hint = {}) { return fail(ErrorCode::bad_input, std::move(message), {}, std::move(hint)); }
 
+constexpr const char* kOnlyAccepted = "only an accepted candidate is delivered; kforge report shows why none was";
+
 // The task as the run saw it: its text is in the record; files that it names are looked for where the task file lay.
 Expected<task::Task> task_of(const RunRecord& run) {
   auto parsed = task::parse_task(run.task_text, run.task_path);
@@ -48,8 +50,8 @@ void find_reference(Parcel& parcel) {
 
 Expected<Winner> winner_of(const RunRecord& run) {
   const TriedCandidate* tried = run.winner.empty() ? nullptr : run.find(run.winner);
-  if (!tried) return wrong("run " + run.id + " has no winner", "only an accepted candidate is delivered; kforge report shows why none was");
-  if (tried->verdict.status != VerdictStatus::accepted) return wrong("the winner of run " + run.id + " is not accepted");
+  if (!tried) return wrong("run " + run.id + " has no winner", kOnlyAccepted);
+  if (tried->verdict.status != VerdictStatus::accepted) return wrong("the winner of run " + run.id + " is not accepted", kOnlyAccepted);
   if (tried->candidate.source.empty()) return wrong("run " + run.id + " holds no source of its winner");
   Winner winner;
   winner.run = &run;

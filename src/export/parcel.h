@@ -44,6 +44,7 @@ std::string cpp_header_text(const Parcel& parcel);
 std::string dispatch_text(const Parcel& parcel);        // only with several winners
 std::string cmake_text(const Parcel& parcel, ExportForm form);
 std::string test_text(const Parcel& parcel);            // REQUIRES: a reference
+std::vector<task::Sizes> test_sizes(const Parcel& parcel);   // at which it compares; each small enough for the reference on the host
 std::string_view test_support_text();                   // kforge_test.h, the same for all
 std::string readme_text(const Parcel& parcel, ExportForm form);
 std::string licence_text(const Parcel& parcel);

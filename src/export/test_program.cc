@@ -1,20 +1,15 @@
 // The test of an export: a program of the host that fills inputs as the task declares, calls launcher and reference, and compares by
 // the bound under which the kernel was accepted (contracts.md, "Numerics").
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "export/parcel.h"
-#include "task/cases.h"
 #include "task/dtype_convert.h"
 
 namespace kforge::exporting {
 namespace {
-
-constexpr std::size_t kMaxSizes = 6;
-constexpr double kMaxElements = 1 << 20;
 
 std::string reference_type(task::Dtype dtype) {
   if (!task::is_float(dtype)) return std::string(task::cuda_type(dtype));
@@ -91,36 +86,14 @@ std::string case_function(const Parcel& parcel) {
   return out + "  return right;\n}\n";
 }
 
-bool small(const task::Task& task, const task::Sizes& sizes) {
-  double elements = 0;
-  for (const task::Tensor& tensor : task.tensors) {
-    const auto found = task::layout(tensor, sizes);
-    if (!found) return false;
-    elements += static_cast<double>(found->elements);
-  }
-  return elements <= kMaxElements;
-}
-
-// The first few sizes that a check takes, those of the task first.
-std::vector<task::Sizes> test_sizes(const task::Task& task) {
-  std::vector<task::Sizes> out;
-  task::CaseOptions options;
-  options.with_measure = false;
-  const auto cases = task::make_cases(task, options);
-  if (!cases) return out;
-  for (const task::Case& c : *cases)
-    if (out.size() < kMaxSizes && small(task, c.sizes) && std::find(out.begin(), out.end(), c.sizes) == out.end()) out.push_back(c.sizes);
-  return out;
-}
-
 }  // namespace
 
 std::string test_text(const Parcel& parcel) {
   const task::Task& task = parcel.task;
-  std::string out = fmt::format("// Calls the launcher and the reference at a few sizes and compares every element.\n#include \"{}.h\"\n\n#include \"kforge_test.h\"\n\nextern \"C\" void {}_reference({});\n\nnamespace {{\n\n", parcel.name,
+  std::string out = fmt::format("// Calls the launcher and the reference at sizes around boundaries and compares every element.\n#include \"{}.h\"\n\n#include \"kforge_test.h\"\n\nextern \"C\" void {}_reference({});\n\nnamespace {{\n\n", parcel.name,
                                 task.function, reference_parameters(task));
   out += case_function(parcel) + "\n}  // namespace\n\nint main() {\n  int failed = 0;\n  unsigned seed = 1;\n";
-  for (const task::Sizes& sizes : test_sizes(task)) {
+  for (const task::Sizes& sizes : test_sizes(parcel)) {
     std::string values, label;
     for (const std::string& name : task.size_names()) {
       values += fmt::format("{}, ", sizes.at(name));

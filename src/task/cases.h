@@ -28,6 +28,8 @@ struct CaseOptions {
   bool with_measure = true;
   // Extents that one block covers, by size name, when known: adds tile - 1, tile, tile + 1 and one and a half of that size.
   std::map<std::string, std::vector<std::int64_t>> tile_sizes = {};
+  // What the other dimensions are, at most, where one has a built-in extent.
+  std::int64_t base = 65;
   // Not 0: inputs are drawn from it, too, and two sizes up to the measured ones, so that a candidate that knows `seed` cannot know them.
   std::uint64_t fresh_seed = 0;
 };

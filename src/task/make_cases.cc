@@ -26,7 +26,7 @@ namespace kforge::task {
 namespace {
 
 constexpr std::array<std::int64_t, 6> kSpecialExtents{1, 2, 31, 32, 33, 127};  // 127: the prime
-constexpr std::int64_t kBase = 65;
+constexpr std::int64_t kUnmeasured = 65;                  // the most of a dimension that no measured size names
 constexpr std::array<std::int64_t, 9> kOtherBases{64, 48, 32, 16, 128, 256, 1024, 4096, std::numeric_limits<std::int64_t>::max()};
 constexpr std::int64_t kReach = 64;                       // how far above a forbidden extent an allowed one is looked for
 constexpr std::int64_t kSmallElements = 1 << 22;          // of all tensors: what a built-in size may have off the usual base
@@ -121,10 +121,10 @@ class CaseMaker {
   }
 
   std::optional<Sizes> around(const std::string& name, std::int64_t special) const {
-    auto usual = with_base(kBase);
+    auto usual = with_base(options_.base);
     usual[name] = special;
     if (usable(usual, std::numeric_limits<std::int64_t>::max())) return usual;
-    std::vector<std::int64_t> bases{kBase, special};
+    std::vector<std::int64_t> bases{options_.base, special};
     bases.insert(bases.end(), kOtherBases.begin(), kOtherBases.end());
     for (std::int64_t extent = special; extent <= special + kReach; ++extent)
       for (const auto base : bases) {
@@ -151,7 +151,7 @@ class CaseMaker {
 
   // The base of adversarial values, and the size of repeated calls.
   std::optional<Sizes> base_sizes() const {
-    const auto usual = with_base(kBase);
+    const auto usual = with_base(options_.base);
     if (usable(usual, std::numeric_limits<std::int64_t>::max())) return usual;
     for (const auto base : kOtherBases)
       if (const auto sizes = with_base(base); usable(sizes, kSmallElements)) return sizes;
@@ -212,7 +212,7 @@ class CaseMaker {
 
   // Extents up to the measured ones: uniform above the boundaries, else with a uniform logarithm; with a `grain` of 1 odd, else multiples of it.
   Sizes drawn(const CounterRandom& random, bool above, std::int64_t grain, Free free) const {
-    const auto highest = [&](const std::string& name) { return largest_.contains(name) ? largest_.at(name) : kBase; };
+    const auto highest = [&](const std::string& name) { return largest_.contains(name) ? largest_.at(name) : kUnmeasured; };
     const auto rounded = [&](std::int64_t extent) { return std::max<std::int64_t>(grain == 1 ? extent - 1 + extent % 2 : extent / grain * grain, 1); };
     std::int64_t common = std::numeric_limits<std::int64_t>::max();
     for (const auto& name : names_) common = std::min(common, highest(name));

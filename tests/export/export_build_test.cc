@@ -68,6 +68,9 @@ TEST_F(Exported, FolderBuildsAndItsTestTellsRightFromWrong) {
   std::ofstream(folder + "/use.cpp") << "#include \"row_softmax.hpp\"\nint use() { return row_softmax_library::takes(1, 1) && !row_softmax_library::takes(0, 1) && row_softmax_library::softmax(nullptr, nullptr, 1, 1, 1.0f) == cudaErrorInvalidDevicePointer ? 0 : 1; }\n";
   std::ofstream(folder + "/CMakeLists.txt", std::ios::app) << "target_sources(row_softmax_test PRIVATE use.cpp)\n";
   build(folder);
+  const ProcessResult typed = run({"sh", "-c", done->build_command + " && " + done->emulated_test_command});
+  EXPECT_EQ(typed.exit_status, 0) << typed.out;
+  EXPECT_THAT(typed.out, HasSubstr("100% tests passed"));
   const ProcessResult right = run({folder + "/build/row_softmax_test"});
   EXPECT_EQ(right.exit_status, 0) << right.out;
   EXPECT_THAT(right.out, testing::AllOf(HasSubstr("ok     rows=17 cols=1000"), testing::Not(HasSubstr("FAILED"))));
