@@ -138,8 +138,8 @@ def search(name, store, budget, device):
     """The run's record (schema kforge.run/1), or None."""
     done = store / "run.json"
     if not done.exists():
-        begun = (store / "runs").is_dir() and any((store / "runs").iterdir())
-        what = ["--resume", "last"] if begun else [str(task_file(name, store)), "--device", device]
+        begun = sorted(run.name for run in (store / "runs").iterdir()) if (store / "runs").is_dir() else []
+        what = ["--resume", begun[-1]] if begun else [str(task_file(name, store)), "--device", device]
         budget = min(budget, left() - RESERVE)
         if budget <= 0:
             return None
