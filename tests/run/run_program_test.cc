@@ -123,7 +123,7 @@ TEST_F(RunProgram, RacesBetweenStreamsAreFoundAndNothingElseIs) {
 TEST_F(RunProgram, FlagsWithoutFencesOrderSelectionsInPlace) {
   const ProcessResult result = kforge_run({kPrograms + "selections.cu", "--checks", "all"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
-  EXPECT_EQ(result.out, "6667 10001 9656667 10000\n");
+  EXPECT_EQ(result.out, "50000 100\n6667 10001 9656667 10000\n");
   EXPECT_THAT(result.err, Not(HasSubstr("error[")));
 }
 

@@ -3,6 +3,8 @@
 #include <thrust/device_vector.h>
 #include <thrust/remove.h>
 #include <thrust/scan.h>
+#include <thrust/sequence.h>
+#include <thrust/set_operations.h>
 #include <thrust/unique.h>
 
 #include <cstdio>
@@ -23,6 +25,13 @@ int main() {
   data = host;
   thrust::inclusive_scan(data.begin(), data.end(), data.begin());
   const auto copied_end = thrust::copy_if(data.begin(), data.end(), out.begin(), Odd());
+  // Tiles without doubles, and sets that end within a tile.
+  thrust::device_vector<int> distinct(50000), second(300), third(300), both(300);
+  thrust::sequence(distinct.begin(), distinct.end());
+  const auto distinct_end = thrust::unique(distinct.begin(), distinct.end());
+  thrust::sequence(second.begin(), second.end(), 0, 2), thrust::sequence(third.begin(), third.end(), 0, 3);
+  const auto both_end = thrust::set_intersection(second.begin(), second.end(), third.begin(), third.end(), both.begin());
+  std::printf("%d %d\n", static_cast<int>(distinct_end - distinct.begin()), static_cast<int>(both_end - both.begin()));
   std::printf("%d %d %d %d\n", static_cast<int>(unique_end - data.begin()), static_cast<int>(even_end - data.begin()), static_cast<int>(data[count - 1]),
               static_cast<int>(copied_end - out.begin()));
 }
