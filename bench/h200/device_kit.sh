@@ -130,7 +130,7 @@ if wants libraries; then
   library sgemm cublas,cublaslt,pytorch
   library reduction cub,pytorch
   library scan cub,pytorch
-  library softmax cudnn,pytorch,pytorch-compile
+  library softmax pytorch,pytorch-compile
 fi
 
 if wants tools; then

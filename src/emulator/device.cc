@@ -319,6 +319,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   d.instructions_used += result.thread_instructions;
   d.seconds_used += result.seconds;
   d.log.thread_instructions += result.thread_instructions;
+  d.log.warpgroup_tiles += launch.warpgroup_tiles;
   if (request.sampled_blocks != 0 && request.sampled_blocks < launch.grid.count()) d.log.sampled_blocks = request.sampled_blocks;
   if (result.status == LaunchStatus::hang) d.log.ending = evidence::Ending::hang;
   else if (result.status == LaunchStatus::limit) d.log.ending = evidence::Ending::limit;

@@ -118,6 +118,7 @@ struct Launch {
   std::string detail;
   std::uint64_t stores = 1;                      // changes of memory: see run_warp.cc
   std::uint64_t thread_instructions = 0;
+  std::uint64_t warpgroup_tiles = 0;             // of 16 rows, 8 columns and 32 bytes along the depth, multiplied by wgmma
   Team* team = nullptr;                          // of a worker: see team.h
   std::uint64_t told = 0;                        // thread-instructions that the team or somebody outside knows of
   std::uint64_t clock = 0;                       // warp instructions so far: what %clock reads

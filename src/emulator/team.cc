@@ -220,6 +220,7 @@ void add(OpProfile& to, OpProfile& from) {
 
 void add(Launch& to, Launch& from) {
   to.thread_instructions += from.thread_instructions;
+  to.warpgroup_tiles += from.warpgroup_tiles;
   to.clock += from.clock;
   to.stores += from.stores;
   for (std::size_t k = 0; k < to.ops.size(); ++k) add(to.ops[k], from.ops[k]);

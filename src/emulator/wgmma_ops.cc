@@ -241,6 +241,7 @@ Flow run_product(Warp& w, const Op& op, std::uint32_t mask) {
     WarpgroupReads& reads = w.block->warpgroup_reads[w.index / kWarps];
     if (number > reads.told + reads.untold.size()) reads.untold.push_back({&op, a_bits, b_bits});
   }
+  w.launch->warpgroup_tiles += columns_of(op) / 8;
   ++w.launch->stores;   // the others' waits look again
   return Flow::next;
 }

@@ -41,6 +41,7 @@ inline LaunchLog full_log() {
   log.changed_inputs = {"x"};
   log.unproven = {{"safety.races", "the shadow was used up"}};
   log.thread_instructions = ~std::uint64_t{0};
+  log.warpgroup_tiles = 77;
   log.sampled_blocks = 5;
   log.output = "printed\n";
   return log;

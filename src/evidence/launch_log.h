@@ -54,6 +54,7 @@ struct LaunchLog {
   std::vector<Coverage> coverage;
   std::vector<std::string> changed_inputs;  // names of `in` tensors that were written
   std::uint64_t thread_instructions = 0;
+  std::uint64_t warpgroup_tiles = 0;   // of wgmma: m16n8 by 32 bytes along the depth
   std::uint64_t sampled_blocks = 0;    // 0: all blocks ran
   std::string output;                  // device printf, cut at 64 KiB
 };

@@ -66,7 +66,7 @@ template <class Visitor> void fields(Visitor& v, Unproven& u) { v("contract", u.
 template <class Visitor> void fields(Visitor& v, LaunchLog& l) {
   v("ending", l.ending); v("ending_detail", l.ending_detail); v("returned", l.returned); v("kernels", l.kernels);
   v("violations", l.violations); v("unproven", l.unproven); v("calls", l.calls); v("coverage", l.coverage); v("changed_inputs", l.changed_inputs);
-  v("thread_instructions", l.thread_instructions); v("sampled_blocks", l.sampled_blocks); v("output", l.output);
+  v("thread_instructions", l.thread_instructions); v("warpgroup_tiles", l.warpgroup_tiles); v("sampled_blocks", l.sampled_blocks); v("output", l.output);
 }
 
 inline constexpr std::uint64_t last_of(Ending) { return static_cast<std::uint64_t>(Ending::trap); }

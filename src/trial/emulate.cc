@@ -32,6 +32,9 @@ constexpr std::int64_t kLargestTileCase = 1 << 22;             // elements of al
 constexpr std::size_t kTiles = 3;                              // of one size: kernels of several shapes
 constexpr std::uint64_t kSampledInstructions = 64'000'000;    // spent on a size that is sampled
 
+// What a tile of wgmma counts for, in thread-instructions: 6 to 12 us of a core with all observers, of which a budget of 2e9 has some 20 s.
+constexpr double kTileInstructions = 500;
+
 // Thread-instructions of all blocks, from a run that executed at most kProbeBlocks of each launch.
 struct Estimate { double instructions = 0, per_block = 0; };
 Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
@@ -43,7 +46,7 @@ Estimate estimate_from(const evidence::LaunchLog& log, std::uint64_t sampled) {
       ran += times * static_cast<double>(std::min(shape.grid.count(), sampled));
     }
   }
-  const auto measured = static_cast<double>(log.thread_instructions);
+  const double measured = static_cast<double>(log.thread_instructions) + kTileInstructions * static_cast<double>(log.warpgroup_tiles);
   if (ran == 0) return {measured, measured};
   return {measured * all / ran, measured / ran};
 }
