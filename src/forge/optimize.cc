@@ -385,6 +385,7 @@ class Optimisation {
     if (call.stop_early) {
       request.known_inputs = true;
       request.budget.measure_thread_instructions = kSearchInstructions;
+      request.budget.reference_seconds = request.budget.call_seconds;
       request.budget.call_seconds = std::min(request.budget.call_seconds, kSearchCallSeconds);
       request.time.seconds = kSearchTimeSeconds;
       request.time.interval = kSearchInterval;

@@ -43,7 +43,7 @@ class GpuRun {
   Expected<void> run_jobs(const std::vector<Job>& jobs) {
     if (jobs.empty()) return {};
     if (auto fits = check_memory(task_, jobs, RunKind::on_gpu, 0); !fits) return fits;
-    references_.emplace(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
+    references_.emplace(task_, options_.reference, request_.budget.seconds_of_reference(), jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (outcome_.stopped()) {
         skip(job, outcome_.stopped_why());

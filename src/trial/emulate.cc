@@ -80,7 +80,7 @@ class Emulation {
 
   Expected<void> run_jobs(std::vector<Job> jobs) {
     if (jobs.empty()) return {};
-    references_.emplace(task_, options_.reference, request_.budget.call_seconds, jobs, request_.prepared);
+    references_.emplace(task_, options_.reference, request_.budget.seconds_of_reference(), jobs, request_.prepared);
     for (const Job& job : jobs) {
       if (outcome_.stopped()) {   // nobody waits for references that nobody compares
         skip(job, outcome_.stopped_why());

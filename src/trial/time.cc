@@ -151,7 +151,7 @@ class SizeRun {
     run.calls = static_cast<std::uint32_t>(known + fresh);
     const auto jobs = jobs_of({run}, true);
     std::vector<Prepared> later;
-    References references(*request_.task, request_.reference, request_.call_seconds, jobs, request_.prepared);
+    References references(*request_.task, request_.reference, request_.reference_seconds, jobs, request_.prepared);
     const auto start = Clock::now();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       Prepared prepared = references.next();

@@ -53,7 +53,7 @@ struct TimeRequest {
   GpuOptions gpu;
   TimeOptions options;
   Defences defences;
-  double call_seconds = 20;
+  double call_seconds = 20, reference_seconds = 20;
   std::uint64_t seed = 1;                // of the inputs and of the order in which they come
   PreparedStore* prepared = nullptr;     // keeps a search's draw from candidate to candidate; may be null
   GpuWatch* watch = nullptr;             // of the device, which is held; null: whoever holds it makes one

@@ -107,6 +107,7 @@ TimeRequest time_request(const TrialRequest& request, std::vector<Contestant> co
   out.options = request.time;
   out.defences = request.defences;
   out.call_seconds = request.budget.call_seconds;
+  out.reference_seconds = request.budget.seconds_of_reference();
   out.seed = request.time.search ? request.seed : draw_fresh_seed();
   out.prepared = request.time.search ? request.prepared : nullptr;
   out.progress = request.progress;

@@ -5,6 +5,7 @@
 // A trial gathers evidence and forms no verdict: that is the judge's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -82,9 +83,12 @@ struct CallEvidence {
 
 struct Budget {
   double call_seconds = 20;
+  double reference_seconds = 0;   // where a call of the reference may take longer than a candidate's: it is computed once for all of a search's
   std::uint64_t call_thread_instructions = 2'000'000'000;
   std::uint64_t measure_thread_instructions = 300'000'000;   // a measure size that needs more runs on sampled blocks
   std::uint64_t memory_bytes = 8ull << 30;
+
+  double seconds_of_reference() const { return std::max(call_seconds, reference_seconds); }
 };
 
 // The real GPU on which a candidate runs besides the emulated one.

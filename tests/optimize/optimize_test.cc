@@ -151,6 +151,62 @@ TEST_F(OptimizeTest, AStartThatDoesNotBuildIsNamedInTheOutcome) {
   const auto with_templates = kforge({"optimize", task("softmax"), "--from", "broken.cu", "--candidates", "1", "--budget-seconds", "600"});
   EXPECT_EQ(with_templates.exit_status, record("last").value("winner", "").empty() ? 1 : 0);
   EXPECT_THAT(record("last").value("outcome_why", ""), ::testing::HasSubstr(fault));
+
+// A search waits 5 s for a candidate's call. The reference is called once for all of them, and what it took longer for was compared with nothing: no candidate had a verdict.
+TEST_F(OptimizeTest, AReferenceMayTakeLongerThanACandidate) {
+  ASSERT_TRUE(write_file_atomic(folder_.path() / "task.toml", R"([task]
+name = "doubled"
+[semantics]
+pattern = "elementwise"
+reference = "reference.cpp"
+[[semantics.tensor]]
+name = "x"
+dtype = "f32"
+shape = ["n"]
+role = "in"
+[[semantics.tensor]]
+name = "y"
+dtype = "f32"
+shape = ["n"]
+role = "out"
+[sizes]
+measure = [{n = 8192}]
+verify = [{n = 100}]
+[hardware]
+gpu = "h200"
+[interface]
+function = "doubled"
+)"));
+  ASSERT_TRUE(write_file_atomic(folder_.path() / "reference.cpp", R"(#include <ctime>
+static double seconds(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
+extern "C" void doubled(const float* x, float* y, int n) {
+  const double start = seconds(CLOCK_MONOTONIC);
+  while (n == 8192 && seconds(CLOCK_MONOTONIC) - start < 8) {}
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+)"));
+  ASSERT_TRUE(write_file_atomic(folder_.path() / "naive.cu", R"(#include <cuda_runtime.h>
+__global__ void twice(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+}
+extern "C" cudaError_t doubled(const float* x, float* y, int n, cudaStream_t stream) {
+  twice<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+  return cudaGetLastError();
+}
+)"));
+  const auto forged = kforge({"optimize", "task.toml", "--candidates", "1", "--proposers", "transform", "--budget-seconds", "170", "--fresh-seed", "2718281828459045"});
+  const json run = record("last");
+  ASSERT_FALSE(run.is_discarded()) << forged.err;
+  ASSERT_FALSE(run["tried"].empty());
+  const json& naive = run["tried"][0]["verdict"];
+  EXPECT_THAT(naive.dump(), ::testing::Not(::testing::HasSubstr("the reference needs more than"))) << forged.err;
+  const auto& cases = naive["cases"];
+  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [](const json& one) { return one["sizes"].dump().find("8192") != std::string::npos && one["status"] == "passed"; })) << naive.dump();
 }
 
 TEST_F(OptimizeTest, SaysWhatIsWrongWithTheCall) {
