@@ -151,6 +151,7 @@ TEST_F(OptimizeTest, AStartThatDoesNotBuildIsNamedInTheOutcome) {
   const auto with_templates = kforge({"optimize", task("softmax"), "--from", "broken.cu", "--candidates", "1", "--budget-seconds", "600"});
   EXPECT_EQ(with_templates.exit_status, record("last").value("winner", "").empty() ? 1 : 0);
   EXPECT_THAT(record("last").value("outcome_why", ""), ::testing::HasSubstr(fault));
+}
 
 // A search waits 5 s for a candidate's call. The reference is called once for all of them, and what it took longer for was compared with nothing: no candidate had a verdict.
 TEST_F(OptimizeTest, AReferenceMayTakeLongerThanACandidate) {
