@@ -352,8 +352,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) attention_kernel(const In* 
     query.advance(kQueryBuffers);
   }
 }
-using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+{{> tensor_map}}
 
 // The matrices of all heads, `rows` rows of `width` elements each; boxes of 64 columns.
 bool map_of(Encode encode, CUtensorMap& map, const void* data, long long heads, long long rows, long long width, int box_rows) {
@@ -368,13 +367,8 @@ template <int kHead>
 cudaError_t launch(bool vectors, const In* queries, const In* keys, const In* values, In* out, long long heads, int query_count, int key_count, int width, float scale, cudaStream_t stream) {
   CUtensorMap query_map = {}, key_map = {}, value_map = {};
   if (vectors) {
-    static Encode encode = nullptr;
-    if (encode == nullptr) {
-      void* entry = nullptr;
-      cudaDriverEntryPointQueryResult found;
-      if (const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found); error != cudaSuccess) return error;
-      encode = reinterpret_cast<Encode>(entry);
-    }
+    Encode encode = nullptr;
+    if (const cudaError_t error = find_encode(encode); error != cudaSuccess) return error;
     if (!map_of(encode, query_map, queries, heads, query_count, width, 64) || !map_of(encode, key_map, keys, heads, key_count, width, kTileK) ||
         !map_of(encode, value_map, values, heads, key_count, width, kTileK))
       return cudaErrorInvalidValue;

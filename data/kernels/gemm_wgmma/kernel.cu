@@ -430,8 +430,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_kernel({{{kernel_parameters}
   if constexpr (kSize > 1) meet_cluster();
 }
 
-using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+{{> tensor_map}}
 
 // The matrices of a batch, `rows` rows of `columns` elements of `size` bytes each; boxes of 128 bytes or 64 across. Where rows begin within a line of 128 bytes, 256 fetched at once bring what nobody reads.
 bool map_of(Encode encode, CUtensorMap& map, CUtensorMapDataType type, int size, const void* data, long long batches, long long rows, long long columns, int box_rows, int box_columns) {
@@ -452,13 +451,8 @@ extern "C" cudaError_t {{function}}({{{parameters}}}, cudaStream_t stream) {
   const bool vectors = kByMap && {{{left_row}}} % kPer == 0 && {{{right_row}}} % kPer == 0 && column_count % kOutWidth == 0{{#vector_pointers}} && aligned({{name}}, 16){{/vector_pointers}};
   CUtensorMap left_map = {}, right_map = {}, out_map = {};
   if (vectors) {
-    static Encode encode = nullptr;
-    if (encode == nullptr) {
-      void* entry = nullptr;
-      cudaDriverEntryPointQueryResult found;
-      if (const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found); error != cudaSuccess) return error;
-      encode = reinterpret_cast<Encode>(entry);
-    }
+    Encode encode = nullptr;
+    if (const cudaError_t error = find_encode(encode); error != cudaSuccess) return error;
     if (!map_of(encode, left_map, {{tensor_map_type}}, kSize, {{left}}, batches, kLeftAlong ? row_count : depth, kLeftAlong ? depth : row_count, (kLeftAlong ? kTileM : kTileK) / kAcross, 128 / kSize)) return cudaErrorInvalidValue;
     if (kOutByMap && !map_of(encode, out_map, {{out_map_type}}, 2, {{out}}, batches, row_count, column_count, 64, kSpan)) return cudaErrorInvalidValue;
     if (!map_of(encode, right_map, {{tensor_map_type}}, kSize, {{right}}, batches, kRightAlong ? column_count : depth, kRightAlong ? depth : column_count, (kRightAlong ? kTileN : kTileK) / kDown, kRightAlong ? 128 / kSize : kSpan)) return cudaErrorInvalidValue;
