@@ -196,11 +196,11 @@ def row_of(name, store, options):
         drifted = {scale: bench(name, winner, store, options.device, options.seconds, scale) for scale in (0.97, 1.03)} if options.perturb and timed else {}
     if timed is None:
         return row
-    own, library = timed["rows"][0], timed["rows"][1] if len(timed["rows"]) > 1 else None
+    own, *others = timed["rows"]
     row.update({"us": own["us"], "right": own["right"], "dishonest": own["dishonest"], "copy_tb_s": timed["copy_bytes_per_s"] / 1e12})
-    if library:
-        row["library_us"] = library["us"]
-        row["libraries"] = {other["candidate"]: other["us"] for other in timed["rows"][1:]}
+    if others:
+        row["library_us"] = others[0]["us"]
+        row["libraries"] = {other["candidate"]: other["us"] for other in others}
     row["reached"] = figure(of, moved, timed)
     if options.perturb:
         row["perturbed"] = [{"scale": scale, "us": at["rows"][0]["us"] if at else 0, "right": at["rows"][0]["right"] if at else "no bench",

@@ -100,7 +100,7 @@ class ReferenceWriter {
       if (needed(static_cast<NodeId>(i))) gather(static_cast<NodeId>(i));
     outputs();
     const std::string body = out_.text();
-    std::string tools = has_loops_ || has_product_ ? std::string(kLoops) : "";
+    std::string tools = has_loops_ ? std::string(kLoops) : "";   // a product has loops of its own
     if (has_product_) tools += kProduct;
     return fmt::format("// {}\n// Computed in double from the formula of the task '{}'.\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <vector>\n{}\n{}{}"
                        "extern \"C\" void {}({}) {{\n{}}}\n",
@@ -149,14 +149,16 @@ class ReferenceWriter {
   void loops(const Shape& shape, const std::vector<std::string>& index) {
     for (std::size_t i = 0; i < shape.size(); ++i) out_.loop(index[i], extent_text(shape[i]));
   }
-  // Loops of which the outermost one's turns write different elements, and read none that another writes.
-  void independent_loops(const Shape& shape, const std::vector<std::string>& index) {
+  // `is_independent`: turns of the outermost loop write different elements, and read none that another writes.
+  void open_loops(const Shape& shape, const std::vector<std::string>& index, bool is_independent) {
+    if (!is_independent) return loops(shape, index);
     if (shape.empty()) return;
     has_loops_ = true;
     out_.open(fmt::format("{}::over({}, double({}), [&](const long long {})", tools_, extent_text(shape[0]), element_count(shape), index[0]));
     for (std::size_t i = 1; i < shape.size(); ++i) out_.loop(index[i], extent_text(shape[i]));
   }
-  void close_independent(std::size_t count) {
+  void close_loops(std::size_t count, bool is_independent) {
+    if (!is_independent) return close(count);
     if (count == 0) return;
     close(count - 1);
     out_.close("});");
@@ -186,7 +188,7 @@ class ReferenceWriter {
     const Shape& shape = formula_[from].shape;
     const auto index = indices(shape.size());
     const bool is_independent = !shape.empty() && std::find(node.axes.begin(), node.axes.end(), 0) == node.axes.end();
-    is_independent ? independent_loops(shape, index) : loops(shape, index);
+    open_loops(shape, index, is_independent);
     std::vector<std::string> to;
     Tensor order = dense("", {});
     std::vector<std::string> order_index;
@@ -210,7 +212,7 @@ class ReferenceWriter {
     } else {
       out_.line(fmt::format("{} = {};", target, combined(node.op, type(id), Language::cpp, target, value)));
     }
-    is_independent ? close_independent(shape.size()) : close(shape.size());
+    close_loops(shape.size(), is_independent);
   }
 
   void scan(NodeId id) {
@@ -218,14 +220,14 @@ class ReferenceWriter {
     declare(id, array_name(id), "0", type(id));
     const auto index = indices(node.shape.size());
     const bool is_independent = node.axes[0] != 0;
-    is_independent ? independent_loops(node.shape, index) : loops(node.shape, index);
+    open_loops(node.shape, index, is_independent);
     const std::string value = cast_text(value_at(node.inputs[0], index), type(node.inputs[0]), type(id));
     auto before = index;
     std::string& along = before[static_cast<std::size_t>(node.axes[0])];
     const std::string first = along + " == 0";
     along = "(" + along + " - 1)";
     out_.line(fmt::format("{} = {} + ({} ? 0 : {});", element(id, index), value, first, element(id, before)));
-    is_independent ? close_independent(node.shape.size()) : close(node.shape.size());
+    close_loops(node.shape.size(), is_independent);
   }
 
   // Leading axes of an operand of a product, of those of the result.
@@ -258,14 +260,14 @@ class ReferenceWriter {
     auto left_index = batched(formula_[a].shape, node.shape, batch, index), right_index = batched(formula_[b].shape, node.shape, batch, index);
     left_index.insert(left_index.end(), {index[batch], k});
     right_index.insert(right_index.end(), {k, index[batch + 1]});
-    independent_loops({node.shape[batch], formula_[a].shape.back()}, {index[batch], k});
+    open_loops({node.shape[batch], formula_[a].shape.back()}, {index[batch], k}, true);
     const std::string first = cast_text(value_at(a, left_index), type(a), type(id));
     out_.line(fmt::format("{}[{} * {} + {}] = {};", left, index[batch], depth, k, first));
-    close_independent(2);
-    independent_loops({formula_[a].shape.back(), node.shape[batch + 1]}, {k, index[batch + 1]});
+    close_loops(2, true);
+    open_loops({formula_[a].shape.back(), node.shape[batch + 1]}, {k, index[batch + 1]}, true);
     const std::string second = cast_text(value_at(b, right_index), type(b), type(id));
     out_.line(fmt::format("{}[({} / 8 * {} + {}) * 8 + {} % 8] = {};", right, index[batch + 1], depth, k, index[batch + 1], second));
-    close_independent(2);
+    close_loops(2, true);
     std::vector<std::string> corner(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(batch));
     corner.insert(corner.end(), {"0", "0"});
     out_.line(fmt::format("{}::multiply({}.data(), {}.data(), &{}, {}, {}, {});", tools_, left, right, element(id, corner), rows, columns, depth));
@@ -313,11 +315,11 @@ class ReferenceWriter {
         const std::string name = fmt::format("{}_result{}", array_, i);
         const std::string result = fmt::format("{}[{}]", name, offset_text(dense("", tensor.shape), index));
         if (pass == 0) out_.line(fmt::format("std::vector<{}> {}({});", stored_type(number), name, element_count(tensor.shape)));
-        independent_loops(tensor.shape, index);
+        open_loops(tensor.shape, index, true);
         const auto own = formula_[output.value].shape.empty() ? std::vector<std::string>{} : index;
         if (pass == 0) out_.line(fmt::format("{} = {};", result, value_at(output.value, own)));
         else out_.line(stored(tensor, index, in_place ? result : value_at(output.value, own), number));
-        close_independent(tensor.shape.size());
+        close_loops(tensor.shape.size(), true);
       }
     }
   }
