@@ -83,6 +83,7 @@ struct Outcome {
   std::string detail;
   std::vector<std::uint32_t> out;
   std::vector<evidence::Violation> violations;
+  std::uint64_t tiles = 0;
   bool has(std::string_view contract, std::string_view kind) const {
     return std::any_of(violations.begin(), violations.end(), [&](const auto& v) { return v.contract == contract && (kind.empty() || v.kind == kind) && !v.advice; });
   }
@@ -91,11 +92,12 @@ struct Outcome {
 Outcome run(const Shape& s, const Parts& parts = {}, std::uint32_t threads = 128) {
   TestDevice device(hopper());
   device.load_body(body_of(s, parts), kBefore, "sm_90a");
-  if (device.module == nullptr) return {LaunchStatus::illegal_instruction, "not loaded", {}, {}};
+  if (device.module == nullptr) return {LaunchStatus::illegal_instruction, "not loaded", {}, {}, 0};
   Allocation* in = device.buffer(input(s), "in");
   Allocation* out = device.buffer(std::vector<std::uint32_t>(128 * sums(s)), "out");
   const LaunchResult result = device.launch(in->base, out->base, 0, {1, 1, 1}, {threads, 1, 1});
-  return {result.status, result.detail, TestDevice::values<std::uint32_t>(out), device.device.take_log().violations};
+  const evidence::LaunchLog log = device.device.take_log();
+  return {result.status, result.detail, TestDevice::values<std::uint32_t>(out), log.violations, log.warpgroup_tiles};
 }
 
 std::vector<std::uint32_t> reference(const Shape& s) {
@@ -119,6 +121,7 @@ void compare(const Shape& s) {
   ASSERT_EQ(outcome.status, LaunchStatus::ok) << outcome.detail;
   for (const auto& v : outcome.violations) ADD_FAILURE() << v.contract << " " << v.kind << ": " << v.message;
   EXPECT_EQ(outcome.out, reference(s)) << s.d << " " << s.a << " " << s.b << " n" << s.n << (s.registers ? " registers" : " shared");
+  EXPECT_EQ(outcome.tiles, 4u * static_cast<unsigned>(s.n) / 8) << "of four warps";
 }
 
 Shape typed(const std::string& d, const std::string& a, const std::string& b, int n, bool registers) {
